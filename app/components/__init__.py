@@ -1,0 +1,1 @@
+"""Small browser components; their bundles are in assets."""

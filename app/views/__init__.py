@@ -1,0 +1,1 @@
+"""The editor's views: each draws one aspect of the document."""

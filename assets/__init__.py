@@ -1,0 +1,1 @@
+"""Files that the editor serves, and example documents."""

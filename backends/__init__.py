@@ -1,0 +1,1 @@
+"""What a document can be turned into."""

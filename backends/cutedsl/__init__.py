@@ -1,0 +1,1 @@
+"""Lowers a document to a CuTe DSL kernel module."""

@@ -1,0 +1,1 @@
+"""Stock work bodies, one folder for each target."""

@@ -1,0 +1,1 @@
+"""Stock work bodies for Hopper."""

@@ -1,0 +1,1 @@
+"""Runs a document on the CPU."""

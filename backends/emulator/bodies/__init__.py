@@ -1,0 +1,1 @@
+"""NumPy twins of the stock work bodies."""

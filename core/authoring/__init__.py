@@ -1,0 +1,1 @@
+"""Schedules written as Python, captured to a document."""

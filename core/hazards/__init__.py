@@ -1,0 +1,1 @@
+"""The rules of the verifier: one hazard a file."""

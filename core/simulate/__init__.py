@@ -1,0 +1,1 @@
+"""Predicted timelines and stepping of a document."""
