@@ -19,8 +19,10 @@ why_no_apt() {
     fi
 }
 
+dot_starts() { command -v dot >/dev/null 2>&1 && dot -V >/dev/null 2>&1; }
+
 setup_graphviz() {
-    if command -v dot >/dev/null 2>&1 && dot -V >/dev/null 2>&1; then
+    if dot_starts; then
         say "graphviz: $(command -v dot) (already installed)"
         return
     fi
@@ -29,11 +31,11 @@ setup_graphviz() {
         return
     fi
     if can_apt; then
-        if "$here/apt_install.sh" graphviz && command -v dot >/dev/null 2>&1; then
+        if "$here/apt_install.sh" graphviz && dot_starts; then
             say "graphviz: $(command -v dot) (installed with apt-get)"
             return
         fi
-        reason="apt-get could not install Graphviz"
+        reason="apt-get brought no dot that starts"
     else
         reason="no dot on the PATH, $(why_no_apt)"
     fi
@@ -43,6 +45,12 @@ setup_graphviz() {
     fi
     say "graphviz: NONE ($reason, and graphviz-pure from PyPI did not work either)." \
         "The dependency graph cannot be drawn; install Graphviz and have dot on the PATH."
+}
+
+playwright_install() {
+    # A downloaded browser needs system libraries too; only root can bring those.
+    if can_apt && "$venv/bin/playwright" install --with-deps chromium; then return; fi
+    "$venv/bin/playwright" install chromium
 }
 
 setup_chromium() {
@@ -55,12 +63,12 @@ setup_chromium() {
             say "chromium: $found (installed with apt-get)"
             return
         fi
-        reason="apt-get could not install Chromium"
+        reason="apt-get brought no Chromium that starts"
     else
         reason="none found, $(why_no_apt)"
     fi
     log=$(mktemp)
-    if "$venv/bin/playwright" install chromium >"$log" 2>&1 </dev/null &&
+    if playwright_install >"$log" 2>&1 </dev/null &&
         found=$("$venv/bin/python" "$here/find_browser.py"); then
         say "chromium: $found (downloaded by Playwright: $reason)"
     else
