@@ -1,0 +1,150 @@
+"""Who arrives on a pipeline's mbarriers, how often, and with how many transaction bytes.
+
+One table says it for every user: the verifier, the emulator and the code generators. Sources: CUTLASS pipeline classes as
+documented in the CuTe DSL (`PipelineTmaAsync`: the producer's acquire arms full with one elected arrive.expect_tx,
+its commit is empty, a consumer warp releases with one elected lane; `PipelineAsync`: each thread arrives;
+`tcgen05.commit`: one arrival, PTX ISA tcgen05.commit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .document import Document, Engine, Guard, GuardKind, Node, Op, OpKind, Resource, Signal, Task
+from .footprints import engine_of, tx_bytes
+from .tree import find_work, walk
+
+TMA = "tma"  # the full barrier is armed by acquire and completed by the copies
+
+# pipeline type -> (what makes full complete, what makes empty complete)
+SIGNALS: dict[str, tuple[str, Signal]] = {
+    "TmaAsync": (TMA, Signal.WARP),
+    "TmaUmma": (TMA, Signal.COMMIT),
+    "ClcFetchAsync": (TMA, Signal.THREAD),
+    "AsyncAsync": (Signal.THREAD, Signal.THREAD),
+    "AsyncUmma": (Signal.THREAD, Signal.COMMIT),
+    "UmmaAsync": (Signal.COMMIT, Signal.THREAD),
+    "UmmaUmma": (Signal.COMMIT, Signal.COMMIT),
+}
+
+
+def producer_signal(document: Document, resource: Resource) -> str:
+    """`TMA`, or the `Signal` by which a commit arrives on full."""
+    pipeline = resource.pipeline
+    if pipeline.type in SIGNALS:
+        signal = SIGNALS[pipeline.type][0]
+        return signal if signal == TMA else pipeline.producer_signal or signal
+    engines = {engine_of(resource, w) for w in resource.works if w.role == "producer" and not w.auxiliary}
+    if Engine.TMA in engines:
+        return TMA
+    return pipeline.producer_signal or (Signal.COMMIT if Engine.TCGEN05 in engines else Signal.WARP)
+
+
+def consumer_signal(document: Document, resource: Resource) -> Signal:
+    """The `Signal` by which a release arrives on empty."""
+    pipeline = resource.pipeline
+    if pipeline.consumer_signal:
+        return pipeline.consumer_signal
+    return SIGNALS[pipeline.type][1] if pipeline.type in SIGNALS else Signal.WARP
+
+
+def arrivals_by(signal: str, leader: bool, elected_lane: bool = False) -> int:
+    """Arrivals that one warp makes with one commit or release; ``leader``: it is the first of those that execute it."""
+    if signal is Signal.THREAD:
+        return 1 if elected_lane else 32
+    if signal is Signal.LEADER_THREADS:
+        return (1 if elected_lane else 32) if leader else 0
+    if signal is Signal.WARP:
+        return 1
+    return 1 if leader else 0  # LEADER, COMMIT, TMA
+
+
+def full_count(document: Document, resource: Resource) -> int:
+    """Arrival count of full: as declared, else derived."""
+    declared = resource.pipeline.producer_count
+    return derived_full_count(document, resource) if declared is None else declared
+
+
+def empty_count(document: Document, resource: Resource) -> int:
+    """Arrival count of empty: as declared, else derived."""
+    declared = resource.pipeline.consumer_count
+    return derived_empty_count(document, resource) if declared is None else declared
+
+
+def derived_full_count(document: Document, resource: Resource) -> int:
+    """Arrivals that the tasks make on full in one generation (1 where no task produces: the barrier must exist)."""
+    signal = producer_signal(document, resource)
+    kind = OpKind.ACQUIRE if signal == TMA else OpKind.COMMIT
+    return sum(_per_generation(task, resource, kind, signal) for task in document.tasks) or 1
+
+
+def derived_empty_count(document: Document, resource: Resource) -> int:
+    """Arrivals that the tasks make on empty in one generation (1 where no task consumes: the barrier must exist)."""
+    signal = consumer_signal(document, resource)
+    total = sum(_per_generation(task, resource, OpKind.RELEASE, signal) for task in document.tasks)
+    return total or 1
+
+
+def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
+    """Transaction bytes that ``acquire`` expects on full: those of the task's own copies up to the next commit.
+
+    Declared bytes that differ from what all tasks deliver are a mistake which must show: the difference is armed by the
+    first producing task.
+    """
+    own = bracket_bytes(document, resource, task, acquire)
+    declared = resource.pipeline.bytes
+    if declared is None:
+        return own
+    firsts = [(t, a) for t in document.tasks if (a := _first_acquire(t, resource)) is not None]
+    delivered = sum(bracket_bytes(document, resource, t, a) for t, a in firsts)
+    surplus = declared - delivered if firsts and firsts[0][0].name == task.name else 0
+    return max(0, own + surplus)
+
+
+def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
+    """Bytes of the copies into ``resource`` between ``acquire`` and the next commit, in schedule order."""
+    total, inside = 0, False
+    for op in (n for n in walk(task.body) if isinstance(n, Op) and n.target == resource.name):
+        if op.id == acquire.id:
+            inside = True
+        elif inside and op.kind is OpKind.COMMIT:
+            break
+        elif inside and op.kind is OpKind.WORK:
+            work = find_work(resource, op.work)
+            if work and work.role == "producer" and engine_of(resource, work) is Engine.TMA:
+                total += tx_bytes(resource, work, op, task)
+    return total
+
+
+def _first_acquire(task: Task, resource: Resource) -> Op | None:
+    for node in walk(task.body):
+        if isinstance(node, Op) and node.target == resource.name and node.kind is OpKind.ACQUIRE:
+            return node
+    return None
+
+
+def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str) -> int:
+    """Arrivals of the first op of ``kind`` on ``resource``: all such ops of a task serve successive generations."""
+    found = _first_with_election(task.body, resource.name, kind, None, False)
+    if found is None:
+        return 0
+    warp, lane = found
+    if warp is not None:
+        return arrivals_by(signal, True, lane)
+    return sum(arrivals_by(signal, w == 0, lane) for w in range(task.num_warps))
+
+
+def _first_with_election(
+    nodes: Sequence[Node], resource: str, kind: OpKind, warp: int | None, lane: bool
+) -> tuple[int | None, bool] | None:
+    for node in nodes:
+        if isinstance(node, Op):
+            if node.kind is kind and node.target == resource:
+                return warp, lane
+            continue
+        elected = isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP
+        one_lane = lane or (isinstance(node, Guard) and node.kind is GuardKind.ELECT_LANE)
+        found = _first_with_election(node.body, resource, kind, node.warp if elected else warp, one_lane)
+        if found:
+            return found
+    return None

@@ -1,0 +1,103 @@
+"""Which bytes an op touches, by which engine, and how many bytes a copy delivers.
+
+The rules are those of the authoring interface: a warp-engine producer of several warps writes slices, everything else the
+whole stage; several TMA works of one resource that say nothing share its stage in equal parts, in the order of their
+declaration, because one bracket fills one stage.
+"""
+
+from __future__ import annotations
+
+from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Task, Work
+
+# Stage size of a resource that declares neither storage nor transaction bytes. Only its identity and slices matter.
+NOMINAL_STAGE_BYTES = 1 << 16
+
+# NVIDIA's pipeline types name the engines of both sides (CUTLASS `PipelineOp`: TmaLoad, TCGen05Mma, AsyncThread).
+PRODUCER_ENGINES = {
+    "TmaAsync": Engine.TMA,
+    "TmaUmma": Engine.TMA,
+    "ClcFetchAsync": Engine.TMA,
+    "UmmaAsync": Engine.TCGEN05,
+    "UmmaUmma": Engine.TCGEN05,
+}
+
+
+def engine_of(resource: Resource, work: Work) -> Engine:
+    """The engine of ``work``: as declared, else that of the pipeline's producer side, else the warp."""
+    if work.engine is not None:
+        return work.engine
+    if work.role == "producer" and resource.pipeline and not work.auxiliary:
+        return PRODUCER_ENGINES.get(resource.pipeline.type, Engine.WARP)
+    return Engine.WARP
+
+
+def stage_bytes(resource: Resource) -> int:
+    """Bytes (columns in tensor memory) of one stage."""
+    if resource.storage:
+        return resource.storage.bytes
+    if resource.pipeline and resource.pipeline.bytes:
+        return resource.pipeline.bytes
+    return NOMINAL_STAGE_BYTES
+
+
+def footprint_of(resource: Resource, work: Work, op: Op, task: Task, alone: bool = False) -> Footprint:
+    """The footprint of ``op``: its own, its work's, or the default. ``alone``: one warp was elected to execute it."""
+    if op.footprint or work.footprint:
+        return op.footprint or work.footprint or WHOLE
+    engine = engine_of(resource, work)
+    if work.role == "producer" and engine is Engine.TMA:
+        return _share_of_stage(resource, work)
+    if (
+        work.role == "producer"
+        and engine in (Engine.WARP, Engine.CP_ASYNC)
+        and task.num_warps > 1
+        and not alone
+    ):
+        return WARP_SLICE
+    return WHOLE
+
+
+def byte_range(footprint: Footprint, size: int, warp: int, num_warps: int) -> tuple[int, int]:
+    """The bytes [low, high) of a stage of ``size`` bytes that warp ``warp`` of ``num_warps`` touches."""
+    if footprint.kind == "range":
+        return footprint.offset, footprint.offset + footprint.bytes
+    if footprint.kind == "ranges":
+        offset, count = footprint.ranges[warp] if warp < len(footprint.ranges) else (0, 0)
+        return offset, offset + count
+    if footprint.kind == "warp_slice":
+        low, high = (footprint.offset, footprint.offset + footprint.bytes) if footprint.bytes else (0, size)
+        span = high - low
+        return low + span * warp // num_warps, low + span * (warp + 1) // num_warps
+    return 0, size
+
+
+def tx_bytes(resource: Resource, work: Work, op: Op, task: Task) -> int:
+    """Bytes that one TMA copy of ``op`` delivers: as given, else the size of its footprint."""
+    given = op.tx if op.tx is not None else work.tx
+    if given is not None:
+        return given
+    low, high = byte_range(footprint_of(resource, work, op, task, alone=True), stage_bytes(resource), 0, 1)
+    return high - low
+
+
+def _share_of_stage(resource: Resource, work: Work) -> Footprint:
+    silent = [
+        w.name
+        for w in resource.works
+        if w.role == "producer" and not w.footprint and w.tx is None and engine_of(resource, w) is Engine.TMA
+    ]
+    if len(silent) < 2 or work.name not in silent:
+        return WHOLE
+    size, place = stage_bytes(resource), silent.index(work.name)
+    low, high = size * place // len(silent), size * (place + 1) // len(silent)
+    return Footprint("range", low, high - low)
+
+
+def target_work(document: Document, op: Op) -> tuple[Resource, Work] | None:
+    """The resource and work that a WORK op names, or None where either is unknown."""
+    for resource in document.resources:
+        if resource.name == op.target:
+            for work in resource.works:
+                if work.name == op.work:
+                    return resource, work
+    return None

@@ -1,0 +1,78 @@
+"""Where each resource lies in shared memory (bytes) and tensor memory (columns)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .document import Document, Resource, Space
+
+MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
+SMEM_CAPACITY = 232_448  # bytes a CTA may use on sm_90 and sm_100 (CUDA programming guide: 227 KiB)
+TMEM_CAPACITY = 512  # columns
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """First byte (column) of each stored resource, the bytes of the mbarriers in front of them, and the totals."""
+
+    offsets: dict[str, int]
+    barrier_bytes: int
+    smem_bytes: int
+    tmem_columns: int
+
+
+def layout(document: Document) -> Layout:
+    """Mbarriers first, then resources in document order, each aligned; the phases of an alias group overlap."""
+    barriers = 2 * sum(r.pipeline.stages for r in document.resources if r.pipeline)
+    barriers += sum(m.stages for m in document.mbarriers)
+    offsets: dict[str, int] = {}
+    smem = _place(document, Space.SMEM, barriers * MBARRIER_BYTES, offsets)
+    tmem = _place(document, Space.TMEM, 0, offsets)
+    return Layout(offsets, barriers * MBARRIER_BYTES, smem, tmem)
+
+
+def _place(document: Document, space: Space, base: int, offsets: dict[str, int]) -> int:
+    stored = [r for r in document.resources if r.storage and r.space is space]
+    cursor, end = base, base
+    done: set[str] = set()
+    for resource in stored:
+        group = resource.storage.alias
+        if group in done:
+            continue
+        if not group:
+            cursor = _one(resource, cursor, space, offsets)
+        else:
+            done.add(group)
+            members = [r for r in stored if r.storage.alias == group]
+            start = (
+                _align(cursor, max(r.storage.alignment for r in members)) if space is Space.SMEM else cursor
+            )
+            ends = []
+            for phase in sorted({r.storage.phase for r in members}):
+                at = start
+                for member in members:
+                    if member.storage.phase == phase:
+                        at = _one(member, at, space, offsets)
+                ends.append(at)
+            cursor = max(ends)
+        end = max(end, cursor)
+    fixed = [offsets[r.name] + _size(r) for r in stored if r.storage.offset is not None]
+    return max([end, *fixed])
+
+
+def _one(resource: Resource, cursor: int, space: Space, offsets: dict[str, int]) -> int:
+    storage = resource.storage
+    if storage.offset is not None:  # a fixed place does not move what follows
+        offsets[resource.name] = storage.offset
+        return cursor
+    start = _align(cursor, storage.alignment) if space is Space.SMEM else cursor
+    offsets[resource.name] = start
+    return start + _size(resource)
+
+
+def _size(resource: Resource) -> int:
+    return resource.storage.bytes * resource.storage.stages
+
+
+def _align(value: int, alignment: int) -> int:
+    return -(-value // alignment) * alignment

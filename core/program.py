@@ -1,0 +1,111 @@
+"""The unrolled machine program: one straight line of events for each warp, in the model of the verifier.
+
+Everything that runs a schedule (verifier, explorer, simulator, emulator) executes these events; `core.unroll` makes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from .document import Engine
+
+
+class EventKind(IntEnum):
+    """What an event does. The fields that it uses are named; all others keep their defaults."""
+
+    WORK = 0  # synchronous work of the warp: accesses, stage, views
+    ASYNC = 1  # starts an asynchronous op of `engine`: accesses; barrier, bytes: complete_tx when done (barrier -1: none)
+    WAIT = 2  # mbarrier wait: barrier, number = generation meant (None: `parity` only)
+    TRY = 3  # mbarrier try_wait, does not block: barrier, number
+    ARRIVE = 4  # barrier, number = arrivals of one warp
+    EXPECT = 5  # expect_tx alone: barrier, bytes
+    ARRIVE_EXPECT = 6  # arrive.expect_tx: barrier, number = arrivals, bytes
+    COMMIT_ARRIVE = 7  # tcgen05.commit: one arrival on barrier when earlier tcgen05 ops of this warp are done
+    GROUP_COMMIT = 8  # closes the open group of channel `engine`
+    GROUP_WAIT = 9  # blocks until all but the newest `number` groups of `engine` are complete
+    GROUP_WAIT_READ = 10  # the same, but only their reads of the source are complete
+    SYNC = 11  # named barrier: joins the open generation of barrier and blocks
+    BAR_ARRIVE = 12  # named barrier: joins and goes on
+    FENCE = 13  # fence.proxy.async
+    SYNC_WARP = 14
+
+
+class Access(NamedTuple):
+    """Bytes [low, high) of memory ``space`` that an event reads or writes. ``space`` is "smem" or "tmem" for placed storage,
+    a resource's name for storage without a place, "name@stream" for registers. ``resource`` says whose bytes were meant."""
+
+    write: bool
+    space: str
+    low: int
+    high: int
+    resource: str
+    stage: int
+
+
+class Event(NamedTuple):
+    """One step of one warp. ``at`` is its iteration, outermost loop first: (("tile", 0), ("k", 3)). ``views`` maps a work's
+    parameter to the (resource, stage) that its token stands for; ``generation`` is the use count of the stage: i // S."""
+
+    kind: EventKind
+    op: str
+    at: tuple[tuple[str, int], ...] = ()
+    barrier: int = -1
+    number: int | None = 0
+    bytes: int = 0
+    engine: Engine | None = None
+    accesses: tuple[Access, ...] = ()
+    stage: int = 0
+    views: tuple[tuple[str, str, int], ...] = ()
+    parity: int | None = None
+
+
+class BarrierKind(IntEnum):
+    """An mbarrier counts arrivals and bytes; a named barrier counts warps."""
+
+    MBARRIER = 0
+    NAMED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """One barrier object. ``count``: arrivals of an mbarrier, warps of a named barrier. ``side`` is "full" or "empty" of
+    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"."""
+
+    name: str
+    kind: BarrierKind
+    count: int
+    resource: str
+    side: str
+    stage: int = 0
+
+
+@dataclass(slots=True)
+class Stream:
+    """The events of warp ``warp`` of ``task``, standing for ``weight`` identical warps (their indices in ``warps``)."""
+
+    task: str
+    warp: int
+    weight: int
+    warps: tuple[int, ...]
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """ "math.w3", as witnesses and timelines call it."""
+        return f"{self.task}.w{self.warp}"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All streams and barriers of one CTA for one choice of trip counts; ``values`` are the symbols' values."""
+
+    streams: tuple[Stream, ...]
+    barriers: tuple[Barrier, ...]
+    values: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def events(self) -> int:
+        """Number of events in all streams."""
+        return sum(len(s.events) for s in self.streams)

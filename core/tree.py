@@ -1,0 +1,84 @@
+"""Reading a document: look-ups by name and walks over a task's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .document import (
+    AsyncGroup,
+    Document,
+    Guard,
+    Loop,
+    Mbarrier,
+    NamedBarrier,
+    Node,
+    Op,
+    Resource,
+    Task,
+    Work,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A node with the loops and guards around it, outermost first."""
+
+    task: Task
+    node: Node
+    parents: tuple[Loop | Guard, ...]
+
+
+def find_resource(document: Document, name: str) -> Resource | None:
+    """The resource called ``name``, if there is one."""
+    return next((r for r in document.resources if r.name == name), None)
+
+
+def find_task(document: Document, name: str) -> Task | None:
+    """The task called ``name``, if there is one."""
+    return next((t for t in document.tasks if t.name == name), None)
+
+
+def find_work(resource: Resource | None, name: str) -> Work | None:
+    """The work method ``name`` of ``resource``, if it has one."""
+    return next((w for w in resource.works if w.name == name), None) if resource else None
+
+
+def find_target(document: Document, name: str) -> Resource | NamedBarrier | Mbarrier | AsyncGroup | None:
+    """Whatever an op's target ``name`` refers to."""
+    for kind in (document.resources, document.barriers, document.mbarriers, document.groups):
+        for item in kind:
+            if item.name == name:
+                return item
+    return None
+
+
+def walk(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Every node below ``nodes``, in schedule order, parents first."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, Op):
+            yield from walk(node.body)
+
+
+def ops_of(task: Task) -> Iterator[Op]:
+    """The ops of ``task`` in schedule order."""
+    return (node for node in walk(task.body) if isinstance(node, Op))
+
+
+def placed(document: Document) -> Iterator[Placed]:
+    """Every node of every task with what encloses it."""
+
+    def below(task: Task, nodes: Sequence[Node], parents: tuple[Loop | Guard, ...]) -> Iterator[Placed]:
+        for node in nodes:
+            yield Placed(task, node, parents)
+            if not isinstance(node, Op):
+                yield from below(task, node.body, (*parents, node))
+
+    for task in document.tasks:
+        yield from below(task, task.body, ())
+
+
+def find_node(document: Document, id: str) -> Placed | None:
+    """The node with this id and its surroundings."""
+    return next((p for p in placed(document) if p.node.id == id), None)
