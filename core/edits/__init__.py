@@ -1,0 +1,49 @@
+"""Edits as values: each maps a document to a new one, so that undo is a tuple and a fix is an edit.
+
+Ids of nodes survive every edit; new nodes get new ids. An edit that does not fit raises `EditError`.
+"""
+
+from .base import Edit, EditError
+from .declarations import SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
+from .fields import GUARD_FIELDS, LOOP_FIELDS, OP_FIELDS, SetField
+from .members import Add, AddEdge, AddTask, Remove, RemoveEdge, RemoveTask, Rename, RenameTask, kinds_of, uses
+from .nodes import DeleteNode, DuplicateNode, InsertNode, MoveNode, UnwrapNode, WrapNodes
+from .split import SplitTask
+from .trees import Place, body_of, copies, find, places
+
+__all__ = [
+    "GUARD_FIELDS",
+    "LOOP_FIELDS",
+    "OP_FIELDS",
+    "Add",
+    "AddEdge",
+    "AddTask",
+    "DeleteNode",
+    "DuplicateNode",
+    "Edit",
+    "EditError",
+    "InsertNode",
+    "MoveNode",
+    "Place",
+    "Remove",
+    "RemoveEdge",
+    "RemoveTask",
+    "Rename",
+    "RenameTask",
+    "SetBarrier",
+    "SetDocument",
+    "SetField",
+    "SetPipeline",
+    "SetResource",
+    "SetStorage",
+    "SetTask",
+    "SplitTask",
+    "UnwrapNode",
+    "WrapNodes",
+    "body_of",
+    "copies",
+    "find",
+    "kinds_of",
+    "places",
+    "uses",
+]
