@@ -13,6 +13,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR: # an interrupted install starts again
 .PHONY: help app dev test test-long lint format clean
 
 help: ## say what can be done
