@@ -8,33 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .arrivals import TMA, armed_bytes, arrivals_by, consumer_signal, empty_count, full_count, producer_signal
-from .document import (
-    Document,
-    Engine,
-    Guard,
-    GuardKind,
-    Loop,
-    Node,
-    Op,
-    OpKind,
-    Resource,
-    Signal,
-    Space,
-    Task,
-    Token,
-)
+from .accesses import WorkEvents
+from .arrivals import TMA, arrivals_by
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import evaluate
-from .footprints import byte_range, engine_of, footprint_of, stage_bytes, tx_bytes
-from .layout import layout
-from .program import Access, Barrier, BarrierKind, Event, EventKind, Program, Stream
-from .tree import walk
+from .machine import Machine
+from .program import Event, EventKind, Program, Stream
 
-LEADER_ENGINES = (
-    Engine.TMA,
-    Engine.TCGEN05,
-)  # issued by one thread of the task (PTX ISA, cp.async.bulk, tcgen05.mma)
-UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Conditions = Mapping[str, Sequence[bool]]
 
 PIPELINE_KINDS = frozenset(
@@ -49,112 +29,47 @@ NAMED_KINDS = {OpKind.BARRIER_SYNC: EventKind.SYNC, OpKind.BARRIER_ARRIVE: Event
 
 
 def unroll(
-    document: Document,
+    document: Document | Machine,
     values: Mapping[str, int],
     *,
     representatives: bool = False,
     conditions: Conditions | None = None,
 ) -> Program:
-    """The program of one CTA with the symbols at ``values``.
+    """The program of one CTA with the symbols at ``values``. Many programs of one document share a `Machine`.
 
     ``representatives``: identical warps of a task become two streams, of weight 1 and the rest (enough for deadlocks
     and races). ``conditions`` gives each run-time condition or skip predicate a pattern of outcomes, repeated over the
-    iterations of the loop around it; a condition without a pattern is true. Ops that name nothing known are left out: rules
-    on structure report them. Raises KeyError for a symbol without a value.
+    iterations of the loop around it; a condition without a pattern is true. Ops that name nothing known are left out:
+    rules on structure report them. Raises KeyError for a symbol without a value.
     """
-    machine = _Machine(document, values, conditions or {})
-    streams = [s for task in document.tasks for s in machine.streams(task, representatives)]
+    machine = document if isinstance(document, Machine) else Machine(document)
+    streams = []
+    for task in machine.document.tasks:
+        for warps in machine.classes(task) if representatives else [(w,) for w in range(task.num_warps)]:
+            stream = Stream(task.name, warps[0], len(warps), warps)
+            _Warp(machine, task, stream, values, conditions or {}).block(task.body)
+            streams.append(stream)
     return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
-
-
-class _Machine:
-    """What all warps share: barrier numbers, storage places, arming bytes."""
-
-    def __init__(self, document: Document, values: Mapping[str, int], conditions: Conditions) -> None:
-        self.document, self.values, self.conditions = document, values, conditions
-        self.resources = {r.name: r for r in document.resources}
-        self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
-        self.groups = {g.name: g.kind for g in document.groups}
-        self.offsets = layout(document).offsets
-        self.barriers: list[Barrier] = []
-        self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0
-        for r in document.resources:
-            if r.pipeline:
-                self._add(r.name, "full", full_count(document, r), r.pipeline.stages)
-                self._add(r.name, "empty", empty_count(document, r), r.pipeline.stages)
-        for m in document.mbarriers:
-            self._add(m.name, "raw", self._raw_count(m.name) if m.count is None else m.count, m.stages)
-        for b in document.barriers:
-            self.first[b.name, "named"] = len(self.barriers)
-            self.barriers.append(Barrier(b.name, BarrierKind.NAMED, max(1, b.threads // 32), b.name, "named"))
-        warps = sum(t.num_warps for t in document.tasks)
-        self.first["", "cluster"] = len(self.barriers)
-        self.barriers.append(Barrier("cluster", BarrierKind.NAMED, max(1, warps), "", "cluster"))
-        self.armed: dict[str, int] = {}
-
-    def _add(self, name: str, side: str, count: int, stages: int) -> None:
-        self.first[name, side] = len(self.barriers)
-        for stage in range(max(1, stages)):
-            label = f"{name}[{stage}]" if side == "raw" else f"{side} {name}[{stage}]"
-            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage))
-
-    def _raw_count(self, name: str) -> int:
-        kinds = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
-        total = 0
-        for task in self.document.tasks:
-            ops = [n for n in walk(task.body) if isinstance(n, Op) and n.target == name and n.kind in kinds]
-            if ops:
-                total += task.num_warps
-        return total or 1
-
-    def armed_by(self, resource: Resource, task: Task, op: Op) -> int:
-        if op.id not in self.armed:
-            self.armed[op.id] = armed_bytes(self.document, resource, task, op)
-        return self.armed[op.id]
-
-    def streams(self, task: Task, representatives: bool) -> list[Stream]:
-        return [
-            _Warp(self, task, Stream(task.name, warps[0], len(warps), warps)).run()
-            for warps in (_classes(self, task) if representatives else [(w,) for w in range(task.num_warps)])
-        ]
-
-
-def _classes(machine: _Machine, task: Task) -> list[tuple[int, ...]]:
-    """Warps that differ from the others stand alone; the rest are one and all the others."""
-    special, unlike = {0}, False
-    for node in walk(task.body):
-        if isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP:
-            special.add(node.warp)
-        if isinstance(node, Op):
-            work = machine.works.get((node.target, node.work))
-            for footprint in (node.footprint, work.footprint if work else None):
-                unlike = unlike or (footprint is not None and footprint.kind == "ranges")
-    if unlike:
-        return [(w,) for w in range(task.num_warps)]
-    rest = [w for w in range(task.num_warps) if w not in special]
-    classes = [(w,) for w in sorted(special) if w < task.num_warps] + ([(rest[0],)] if rest else [])
-    return classes + ([tuple(rest[1:])] if len(rest) > 1 else [])
 
 
 class _Warp:
     """Walks one task as one of its warps and records the events."""
 
-    def __init__(self, machine: _Machine, task: Task, stream: Stream) -> None:
+    def __init__(
+        self, machine: Machine, task: Task, stream: Stream, values: Mapping[str, int], conditions: Conditions
+    ) -> None:
         self.machine, self.task, self.stream = machine, task, stream
+        self.values, self.conditions = values, conditions
+        self.works = WorkEvents(machine, task, stream)
         self.cursor: dict[
             tuple[str, str], int
         ] = {}  # (resource, "acquire" | "commit" | "wait" | "release") -> uses
-        self.views: dict[str, tuple[str, int, tuple[int, int]]] = {}  # token -> resource, stage, byte range
         self.raw: dict[str, int] = {}  # raw mbarrier -> waits so far
         self.turns: dict[str, int] = {}  # loop id -> iterations so far, over all its runs
         self.at: tuple[tuple[str, int], ...] = ()
         self.loops: list[tuple[Loop, int, int]] = []  # loop, iteration, trips
         self.lane = False
         self.alone = False
-
-    def run(self) -> Stream:
-        self.block(self.task.body)
-        return self.stream
 
     def block(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -170,7 +85,7 @@ class _Warp:
                 self.lane, self.alone = saved
 
     def loop(self, loop: Loop) -> None:
-        start, stop, step = (evaluate(e, self.machine.values) for e in (loop.start, loop.stop, loop.step))
+        start, stop, step = (evaluate(e, self.values) for e in (loop.start, loop.stop, loop.step))
         trips = max(0, -(-(stop - start) // step)) if step > 0 else 0
         outer = self.at
         for i in range(trips):
@@ -206,7 +121,7 @@ class _Warp:
         return i >= guard.start and guard.period > 0 and (i - guard.start) % guard.period == 0
 
     def outcome(self, key: str, turn: int, default: bool = True) -> bool:
-        pattern = self.machine.conditions.get(key)
+        pattern = self.conditions.get(key)
         return bool(pattern[turn % len(pattern)]) if pattern else default
 
     def emit(
@@ -258,7 +173,7 @@ class _Warp:
         split = resource.pipeline.advance_on_acquire
         stage, generation = self.place(resource, "acquire" if split else "commit")
         self.emit(EventKind.WAIT, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
-        if producer_signal(self.machine.document, resource) == TMA and self.leads():
+        if self.machine.producer[resource.name] == TMA and self.leads():
             nbytes = self.machine.armed_by(resource, self.task, op)
             self.emit(
                 EventKind.ARRIVE_EXPECT, op, self.number(resource, "full", stage), 1, nbytes, stage=stage
@@ -273,7 +188,7 @@ class _Warp:
 
     def commit(self, op: Op, resource: Resource) -> None:
         stage, _ = self.place(resource, "commit")
-        signal = producer_signal(self.machine.document, resource)
+        signal = self.machine.producer[resource.name]
         if signal != TMA:
             self.signal(op, signal, self.number(resource, "full", stage), stage)
         self.advance(resource, "commit")
@@ -291,7 +206,7 @@ class _Warp:
 
     def release(self, op: Op, resource: Resource) -> None:
         stage, _ = self.place(resource, "release")
-        signal = consumer_signal(self.machine.document, resource)
+        signal = self.machine.consumer[resource.name]
         self.signal(op, signal, self.number(resource, "empty", stage), stage)
         self.advance(resource, "release")
 
@@ -323,35 +238,9 @@ class _Warp:
         if resource is None or work is None:
             return
         stage = self.stage_of(op, resource, work.role)
-        engine = engine_of(resource, work)
-        if work.view:
-            for result in op.results:
-                self.views[result] = (resource.name, stage, self.range_of(resource, work, op))
-            self.emit(EventKind.WORK, op, stage=stage)
-            return
-        for result in op.results:
-            self.views.pop(result, None)  # a value, no longer a view
-        if engine in LEADER_ENGINES and not self.leads():
-            return
-        views = [(p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views]
-        accesses = tuple(self.access(self.machine.resources[r], s, b, False) for _, (r, s, b) in views)
-        own = self.access(resource, stage, self.range_of(resource, work, op), work.role == "producer")
-        tracked = tuple(a for a in (*accesses, own) if a is not None)
-        loads = engine is Engine.TMA and work.role == "producer"
-        barrier = self.completion(op, resource, stage) if loads else -1
-        nbytes = tx_bytes(resource, work, op, self.task) if barrier >= 0 else 0
-        kind = EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC
-        bound = tuple((p, v[0], v[1]) for p, v in views)
-        self.stream.events.append(
-            Event(kind, op.id, self.at, barrier, 0, nbytes, engine, tracked, stage, bound)
-        )
-
-    def completion(self, op: Op, resource: Resource, stage: int) -> int:
-        """The mbarrier that a TMA copy completes bytes on: one passed as an argument, else the stage's full barrier."""
-        for _, value in op.args:
-            if isinstance(value, str) and (value, "raw") in self.machine.first:
-                return self.machine.first[value, "raw"] + stage
-        return self.number(resource, "full", stage) if resource.pipeline else -1
+        event = self.works.event(op, resource, work, stage, self.alone, self.leads())
+        if event is not None:
+            self.stream.events.append(event._replace(at=self.at) if self.at else event)
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:
@@ -363,20 +252,3 @@ class _Warp:
             return self.place(resource, "commit" if role == "producer" else "release")[0]
         uses = self.cursor.get((resource.name, "acquire" if role == "producer" else "wait"), 0)
         return max(0, uses - 1) % max(1, resource.pipeline.stages)
-
-    def range_of(self, resource: Resource, work, op: Op) -> tuple[int, int]:
-        footprint, size = footprint_of(resource, work, op, self.task, self.alone), stage_bytes(resource)
-        ranges = [byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps]
-        return min(r[0] for r in ranges), max(r[1] for r in ranges)
-
-    def access(self, resource: Resource, stage: int, bytes_: tuple[int, int], write: bool) -> Access | None:
-        low, high = bytes_
-        if low >= high or (resource.pipeline is None and resource.space in UNTRACKED):
-            return None
-        base, space = stage * stage_bytes(resource), resource.name
-        if resource.space is Space.RMEM:
-            space = f"{resource.name}@{self.stream.name}"
-        elif resource.name in self.machine.offsets:
-            base += self.machine.offsets[resource.name]
-            space = resource.space.value
-        return Access(write, space, base + low, base + high, resource.name, stage)

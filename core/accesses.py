@@ -1,0 +1,84 @@
+"""The event of a work op: which bytes of which memory its warp or engine touches, and what completes with it."""
+
+from __future__ import annotations
+
+from .document import Engine, Op, Resource, Space, Task, Token, Work
+from .footprints import byte_range, engine_of, footprint_of, stage_bytes, tx_bytes
+from .machine import LEADER_ENGINES, Machine
+from .program import Access, Event, EventKind, Stream
+
+UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
+View = tuple[str, int, tuple[int, int]]  # resource, stage, byte range within the stage
+
+
+class WorkEvents:
+    """Makes the work events of one stream; equal situations share one event, apart from its iteration."""
+
+    def __init__(self, machine: Machine, task: Task, stream: Stream) -> None:
+        self.machine, self.task, self.stream = machine, task, stream
+        self.views: dict[str, View] = {}  # token -> what it stands for now
+        self._made: dict[tuple, Event | None] = {}
+
+    def event(
+        self, op: Op, resource: Resource, work: Work, stage: int, alone: bool, leads: bool
+    ) -> Event | None:
+        """The event of ``op`` on ``stage``, or None where this warp does not issue it. Keeps track of view tokens."""
+        if work.view:
+            bytes_ = self._range(resource, work, op, alone)
+            self.views.update((token, (resource.name, stage, bytes_)) for token in op.results)
+            return Event(EventKind.WORK, op.id, stage=stage)
+        used = tuple(
+            (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
+        )
+        for token in op.results:
+            self.views.pop(token, None)  # the name now stands for a value
+        key = (op.id, stage, alone, leads, used)
+        if key not in self._made:
+            self._made[key] = self._make(op, resource, work, stage, alone, leads, used)
+        return self._made[key]
+
+    def _make(
+        self, op, resource, work, stage, alone, leads, used: tuple[tuple[str, View], ...]
+    ) -> Event | None:
+        engine = engine_of(resource, work)
+        if engine in LEADER_ENGINES and not leads:
+            return None
+        accesses = [self._access(self.machine.resources[r], s, b, False) for _, (r, s, b) in used]
+        own = self._range(resource, work, op, alone)
+        accesses.append(self._access(resource, stage, own, work.role == "producer"))
+        loads = engine is Engine.TMA and work.role == "producer"
+        barrier = self._completes(op, resource, stage) if loads else -1
+        return Event(
+            EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC,
+            op.id,
+            barrier=barrier,
+            bytes=tx_bytes(resource, work, op, self.task) if barrier >= 0 else 0,
+            engine=engine,
+            accesses=tuple(a for a in accesses if a),
+            stage=stage,
+            views=tuple((parameter, view[0], view[1]) for parameter, view in used),
+        )
+
+    def _completes(self, op: Op, resource: Resource, stage: int) -> int:
+        """The mbarrier that a copy completes its bytes on: one passed as an argument, else the stage's full barrier."""
+        for _, value in op.args:
+            if isinstance(value, str) and (value, "raw") in self.machine.first:
+                return self.machine.first[value, "raw"] + stage
+        return self.machine.first[resource.name, "full"] + stage if resource.pipeline else -1
+
+    def _range(self, resource: Resource, work: Work, op: Op, alone: bool) -> tuple[int, int]:
+        footprint, size = footprint_of(resource, work, op, self.task, alone), stage_bytes(resource)
+        ranges = [byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps]
+        return min(r[0] for r in ranges), max(r[1] for r in ranges)
+
+    def _access(self, resource: Resource, stage: int, bytes_: tuple[int, int], write: bool) -> Access | None:
+        low, high = bytes_
+        if low >= high or (resource.pipeline is None and resource.space in UNTRACKED):
+            return None
+        base, space = stage * stage_bytes(resource), resource.name
+        if resource.space is Space.RMEM:
+            space = f"{resource.name}@{self.stream.name}"
+        elif resource.name in self.machine.offsets:
+            base += self.machine.offsets[resource.name]
+            space = resource.space.value
+        return Access(write, space, base + low, base + high, resource.name, stage)

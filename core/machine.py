@@ -1,0 +1,97 @@
+"""What all warps of a schedule share: numbered barriers, storage places, arming bytes, classes of identical warps."""
+
+from __future__ import annotations
+
+from .arrivals import TMA, armed_bytes, consumer_signal, empty_count, full_count, producer_signal
+from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
+from .footprints import engine_of
+from .layout import layout
+from .program import Barrier, BarrierKind
+from .tree import walk
+
+# Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor and tcgen05.mma).
+LEADER_ENGINES = (Engine.TMA, Engine.TCGEN05)
+
+
+class Machine:
+    """The parts of a document that do not depend on trip counts, looked up once."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.resources = {r.name: r for r in document.resources}
+        self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
+        self.groups = {g.name: g.kind for g in document.groups}
+        self.offsets = layout(document).offsets
+        self.barriers: list[Barrier] = []
+        self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0
+        self.producer: dict[str, str] = {}
+        self.consumer: dict[str, Signal] = {}
+        self._armed: dict[str, int] = {}
+        for r in document.resources:
+            if r.pipeline:
+                self.producer[r.name] = producer_signal(document, r)
+                self.consumer[r.name] = consumer_signal(document, r)
+                self._add(r.name, "full", full_count(document, r), r.pipeline.stages)
+                self._add(r.name, "empty", empty_count(document, r), r.pipeline.stages)
+        for m in document.mbarriers:
+            self._add(m.name, "raw", self._raw_count(m.name) if m.count is None else m.count, m.stages)
+        for b in document.barriers:
+            self._add_named(b.name, "named", b.threads // 32)
+        self._add_named("", "cluster", sum(t.num_warps for t in document.tasks))
+
+    def _add(self, name: str, side: str, count: int, stages: int) -> None:
+        self.first[name, side] = len(self.barriers)
+        for stage in range(max(1, stages)):
+            label = f"{name}[{stage}]" if side == "raw" else f"{side} {name}[{stage}]"
+            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage))
+
+    def _add_named(self, name: str, side: str, warps: int) -> None:
+        self.first[name, side] = len(self.barriers)
+        self.barriers.append(Barrier(name or side, BarrierKind.NAMED, max(1, warps), name, side))
+
+    def _raw_count(self, name: str) -> int:
+        """Arrivals on a raw mbarrier without a count: one by each warp of each task that arrives on it."""
+        kinds = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
+        arriving = (
+            task.num_warps
+            for task in self.document.tasks
+            if any(isinstance(n, Op) and n.target == name and n.kind in kinds for n in walk(task.body))
+        )
+        return sum(arriving) or 1
+
+    def armed_by(self, resource: Resource, task: Task, op: Op) -> int:
+        """Transaction bytes that the acquire ``op`` arms."""
+        if op.id not in self._armed:
+            self._armed[op.id] = armed_bytes(self.document, resource, task, op)
+        return self._armed[op.id]
+
+    def classes(self, task: Task) -> list[tuple[int, ...]]:
+        """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""
+        special: set[int] = set()
+        for node in walk(task.body):
+            if isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP:
+                special.add(node.warp)
+            if isinstance(node, Op):
+                if self._has_own_ranges(node):
+                    return [(w,) for w in range(task.num_warps)]
+                if self._led(node):
+                    special.add(0)
+        rest = [w for w in range(task.num_warps) if w not in special]
+        alone = [(w,) for w in sorted(special) if w < task.num_warps]
+        return alone + ([(rest[0],)] if rest else []) + ([tuple(rest[1:])] if len(rest) > 1 else [])
+
+    def _has_own_ranges(self, op: Op) -> bool:
+        work = self.works.get((op.target, op.work))
+        return any(f and f.kind == "ranges" for f in (op.footprint, work.footprint if work else None))
+
+    def _led(self, op: Op) -> bool:
+        """Whether the task's first warp does something in ``op`` that the others do not."""
+        each = (Signal.WARP, Signal.THREAD)
+        if op.kind is OpKind.ACQUIRE:
+            return self.producer.get(op.target) == TMA
+        if op.kind is OpKind.COMMIT:
+            return self.producer.get(op.target) not in (TMA, None, *each)
+        if op.kind is OpKind.RELEASE:
+            return self.consumer.get(op.target) not in (None, *each)
+        work = self.works.get((op.target, op.work)) if op.kind is OpKind.WORK else None
+        return bool(work) and engine_of(self.resources[op.target], work) in LEADER_ENGINES
