@@ -8,7 +8,8 @@ from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
-View = tuple[str, int, tuple[int, int]]  # resource, stage, byte range within the stage
+Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
+View = tuple[str, int, Ranges]  # resource, stage, and the bytes of it
 
 
 class WorkEvents:
@@ -24,8 +25,8 @@ class WorkEvents:
     ) -> Event | None:
         """The event of ``op`` on ``stage``, or None where this warp does not issue it. Keeps track of view tokens."""
         if work.view:
-            bytes_ = self._range(resource, work, op, alone)
-            self.views.update((token, (resource.name, stage, bytes_)) for token in op.results)
+            ranges = self._ranges(resource, work, op, alone)
+            self.views.update((token, (resource.name, stage, ranges)) for token in op.results)
             return Event(EventKind.WORK, op.id, stage=stage)
         used = tuple(
             (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
@@ -43,9 +44,11 @@ class WorkEvents:
         engine = engine_of(resource, work)
         if engine in LEADER_ENGINES and not leads:
             return None
-        accesses = [self._access(self.machine.resources[r], s, b, False) for _, (r, s, b) in used]
-        own = self._range(resource, work, op, alone)
-        accesses.append(self._access(resource, stage, own, work.role == "producer"))
+        accesses = [
+            a for _, (r, s, b) in used for a in self._accesses(self.machine.resources[r], s, b, False)
+        ]
+        own = self._ranges(resource, work, op, alone)
+        accesses += self._accesses(resource, stage, own, work.role == "producer")
         loads = engine is Engine.TMA and work.role == "producer"
         barrier = self._completes(op, resource, stage) if loads else -1
         return Event(
@@ -54,7 +57,7 @@ class WorkEvents:
             barrier=barrier,
             bytes=tx_bytes(resource, work, op, self.task) if barrier >= 0 else 0,
             engine=engine,
-            accesses=tuple(a for a in accesses if a),
+            accesses=tuple(accesses),
             stage=stage,
             views=tuple((parameter, view[0], view[1]) for parameter, view in used),
         )
@@ -66,19 +69,26 @@ class WorkEvents:
                 return self.machine.first[value, "raw"] + stage
         return self.machine.first[resource.name, "full"] + stage if resource.pipeline else -1
 
-    def _range(self, resource: Resource, work: Work, op: Op, alone: bool) -> tuple[int, int]:
+    def _ranges(self, resource: Resource, work: Work, op: Op, alone: bool) -> Ranges:
+        """What the stream's warps touch together, as disjoint ranges."""
         footprint, size = footprint_of(resource, work, op, self.task, alone), stage_bytes(resource)
-        ranges = [byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps]
-        return min(r[0] for r in ranges), max(r[1] for r in ranges)
+        merged: list[tuple[int, int]] = []
+        for low, high in sorted(
+            byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps
+        ):
+            if merged and low <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(high, merged[-1][1])
+            elif low < high:
+                merged.append((low, high))
+        return tuple(merged)
 
-    def _access(self, resource: Resource, stage: int, bytes_: tuple[int, int], write: bool) -> Access | None:
-        low, high = bytes_
-        if low >= high or (resource.pipeline is None and resource.space in UNTRACKED):
-            return None
+    def _accesses(self, resource: Resource, stage: int, ranges: Ranges, write: bool) -> list[Access]:
+        if resource.pipeline is None and resource.space in UNTRACKED:
+            return []
         base, space = stage * stage_bytes(resource), resource.name
         if resource.space is Space.RMEM:
             space = f"{resource.name}@{self.stream.name}"
         elif resource.name in self.machine.offsets:
             base += self.machine.offsets[resource.name]
             space = resource.space.value
-        return Access(write, space, base + low, base + high, resource.name, stage)
+        return [Access(write, space, base + low, base + high, resource.name, stage) for low, high in ranges]
