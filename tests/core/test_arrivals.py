@@ -1,0 +1,67 @@
+"""Arrival counts derived from the table of signals."""
+
+import pytest
+
+from warpdraft.core.arrivals import arrivals_by, empty_count, full_count
+from warpdraft.core.document import (
+    Document,
+    Engine,
+    Guard,
+    GuardKind,
+    Op,
+    OpKind,
+    Pipeline,
+    Resource,
+    Signal,
+    Space,
+    Task,
+    Work,
+)
+
+
+def counts(pipeline, producer_warps=1, consumer_warps=4, engine=None, guard=None):
+    resource = Resource(
+        "r", Space.SMEM, pipeline, works=(Work("fill", "producer", engine), Work("read", "consumer"))
+    )
+    produce = (
+        Op("p.0", OpKind.ACQUIRE, "r"),
+        Op("p.1", OpKind.WORK, "r", "fill"),
+        Op("p.2", OpKind.COMMIT, "r"),
+    )
+    release = Op("c.1", OpKind.RELEASE, "r")
+    consume = (Op("c.0", OpKind.WAIT, "r"), Guard("c.9", guard, (release,)) if guard else release)
+    tasks = (Task("p", 0, producer_warps, produce), Task("c", 4, consumer_warps, consume))
+    document = Document("d", resources=(resource,), tasks=tasks)
+    return full_count(document, resource), empty_count(document, resource)
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("TmaAsync", (1, 4)),
+        ("AsyncAsync", (64, 128)),
+        ("TmaUmma", (1, 1)),
+        ("UmmaAsync", (1, 128)),
+        ("AsyncUmma", (64, 1)),
+        ("UmmaUmma", (1, 1)),
+    ],
+)
+def test_each_pipeline_type_derives_its_counts(type, expected):
+    assert counts(Pipeline(2, type), producer_warps=2) == expected
+
+
+def test_without_a_type_the_engines_of_the_works_decide():
+    assert counts(Pipeline(2), engine=Engine.TMA, producer_warps=2) == (1, 4)
+    assert counts(Pipeline(2), producer_warps=2) == (2, 4)
+
+
+def test_declared_counts_win_and_an_election_narrows_the_derived_ones():
+    assert counts(Pipeline(2, "TmaAsync", producer_count=32, consumer_count=128)) == (32, 128)
+    assert counts(Pipeline(2, "AsyncAsync"), guard=GuardKind.ELECT_WARP)[1] == 32
+    assert counts(Pipeline(2, "AsyncAsync"), guard=GuardKind.ELECT_LANE)[1] == 4
+
+
+def test_a_leader_signal_counts_once_a_task():
+    assert arrivals_by(Signal.LEADER, leader=True) == 1
+    assert arrivals_by(Signal.LEADER, leader=False) == 0
+    assert arrivals_by(Signal.LEADER_THREADS, leader=True) == 32
