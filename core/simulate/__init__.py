@@ -1,1 +1,22 @@
-"""Predicted timelines and stepping of a document."""
+"""The predicted timeline: a discrete-event simulation of one CTA with a small cost table."""
+
+from .costs import SM90_COSTS, Costs, costs_of
+from .perfetto import to_perfetto
+from .simulate import simulate
+from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
+from .values import default_values
+
+__all__ = [
+    "SM90_COSTS",
+    "Arrow",
+    "Bar",
+    "Blocked",
+    "Costs",
+    "Lane",
+    "Occupancy",
+    "Timeline",
+    "costs_of",
+    "default_values",
+    "simulate",
+    "to_perfetto",
+]

@@ -1,0 +1,286 @@
+"""The discrete-event simulation of one CTA: every warp takes its next step when the one before is paid for."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from ..document import Document, Engine
+from ..program import BarrierKind, Event, EventKind, Program
+from ..tree import find_target, ops_of
+from .costs import Costs
+from .engines import LANES, Engines
+from .recorder import Cause, Recorder
+from .timeline import Blocked, Timeline
+
+PASSED_STATES = {"empty": "filling", "full": "reading"}  # a wait on this side passed: what its stage now is
+COMPLETED_STATES = {"empty": "empty", "full": "full"}  # a phase of this side completed
+
+
+class Signal:
+    """The state of one barrier. An mbarrier: arrivals and bytes still owed in the open phase, completed phases; a named
+    barrier: warps that have joined the open generation."""
+
+    __slots__ = ("completed", "count", "joined", "pending", "tx", "waiting")
+
+    def __init__(self, count: int) -> None:
+        self.count = self.pending = count
+        self.tx = self.completed = self.joined = 0
+        self.waiting: list[tuple[int, Event, int]] = []  # lane, wait, since
+
+    def passes(self, event: Event) -> bool:
+        """Whether the one parity bit lets ``event`` pass (PTX ISA, mbarrier.test_wait.parity)."""
+        parity = event.parity if event.number is None else event.number % 2
+        return (self.completed - 1) % 2 == parity
+
+    def owed(self) -> str:
+        """What the open phase still lacks."""
+        parts = [f"{self.pending} of {self.count} arrivals"] if self.pending else []
+        return " and ".join(parts + ([f"{self.tx} bytes"] if self.tx else [])) or "another phase"
+
+
+class Warp:
+    """One stream: what it has still to do, and its asynchronous groups."""
+
+    __slots__ = ("done", "events", "groups", "lane", "open", "position", "task", "tcgen05", "warp")
+
+    def __init__(self, lane: int, events: list[Event], task, warp: int) -> None:
+        self.lane, self.events, self.task, self.warp = lane, events, task, warp
+        self.position, self.done = 0, False
+        self.open: dict[Engine, list[tuple[int, int, Cause]]] = {}  # (read, end, cause) of ops in no group yet
+        self.groups: dict[Engine, list[list[tuple[int, int, Cause]]]] = {}
+        self.tcgen05 = 0  # when all tcgen05 ops issued so far are done
+
+
+class Simulation:
+    """Runs ``program``; `run` gives the timeline, after at most ``limit`` steps."""
+
+    def __init__(self, document: Document, program: Program, costs: Costs, limit: int) -> None:
+        self.program, self.costs, self.limit = program, costs, limit
+        self.recorder, self.engines = Recorder(program), Engines(document, costs)
+        tasks = {t.name: t for t in document.tasks}
+        self.warps = [Warp(i, s.events, tasks[s.task], s.warp) for i, s in enumerate(program.streams)]
+        self.signals = [Signal(b.count) for b in program.barriers]
+        self.ops = {op.id: op for task in document.tasks for op in ops_of(task)}
+        self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
+        self.targets = {o.target: find_target(document, o.target) for o in self.ops.values()}
+        for barrier in program.barriers:
+            if barrier.side in ("full", "empty"):
+                self.recorder.know(barrier.resource, barrier.stage)
+        self.queue: list[tuple[int, int, Callable[..., None], tuple]] = []
+        self.number = 0
+        self.steps = 0
+        self.handlers: dict[EventKind, Callable[[Warp, Event, int], None]] = {
+            EventKind.WORK: self._work,
+            EventKind.ASYNC: self._async,
+            EventKind.WAIT: self._wait,
+            EventKind.TRY: self._cost(costs.wait_ready),
+            EventKind.ARRIVE: self._arrive,
+            EventKind.EXPECT: self._arrive,
+            EventKind.ARRIVE_EXPECT: self._arrive,
+            EventKind.COMMIT_ARRIVE: self._commit_arrive,
+            EventKind.GROUP_COMMIT: self._group_commit,
+            EventKind.GROUP_WAIT: self._group_wait,
+            EventKind.GROUP_WAIT_READ: self._group_wait,
+            EventKind.SYNC: self._sync,
+            EventKind.BAR_ARRIVE: self._sync,
+            EventKind.FENCE: self._cost(costs.fence),
+            EventKind.SYNC_WARP: self._cost(costs.group),
+        }
+
+    def run(self) -> Timeline:
+        """Simulates until nothing more can happen."""
+        for warp in self.warps:
+            self._at(0, self._step, warp)
+        while self.queue and self.steps < self.limit:
+            time, _, action, arguments = heapq.heappop(self.queue)
+            action(*arguments, time)
+        truncated = bool(self.queue)
+        blocked = [] if truncated else self._blocked()
+        total = max(self.recorder.end_of_bars(), max((b.since for b in blocked), default=0))
+        for item in blocked:
+            bar = self.recorder.bars
+            event = self.warps[item.lane].events[self.warps[item.lane].position]
+            self.recorder.bar(item.lane, event, item.since, total, "wait", *self._about(event))
+            bar[-1] = bar[-1]._replace(open=True)
+        self.recorder.close(total)
+        notes = (f"stopped after {self.steps} steps",) if truncated else ()
+        recorder = self.recorder
+        return Timeline(
+            tuple(recorder.lanes),
+            tuple(recorder.bars),
+            tuple(recorder.arrows),
+            tuple(recorder.stages),
+            total,
+            all(w.done for w in self.warps),
+            truncated,
+            tuple(blocked),
+            self.program.values,
+            tuple(sorted(self.engines.busy.items())),
+            notes,
+        )
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+    def _at(self, time: int, action: Callable[..., None], *arguments: object) -> None:
+        self.number += 1
+        heapq.heappush(self.queue, (time, self.number, action, arguments))
+
+    def _step(self, warp: Warp, time: int) -> None:
+        if warp.position == len(warp.events):
+            warp.done = True
+            return
+        self.steps += 1
+        event = warp.events[warp.position]
+        self.handlers[event.kind](warp, event, time)
+
+    def _pay(self, warp: Warp, event: Event, start: int, cycles: int, kind: str = "issue") -> None:
+        """The warp spends ``cycles`` on ``event`` and goes on."""
+        self.recorder.bar(warp.lane, event, start, start + cycles, kind, *self._about(event))
+        self._go_on(warp, start + cycles)
+
+    def _go_on(self, warp: Warp, time: int) -> None:
+        warp.position += 1
+        self._at(time, self._step, warp)
+
+    def _about(self, event: Event) -> tuple[str, int]:
+        """Resource and stage of an event's bar."""
+        if event.barrier >= 0:
+            barrier = self.program.barriers[event.barrier]
+            return barrier.resource, barrier.stage
+        op = self.ops[event.op]
+        return op.target, event.stage if event.kind in (EventKind.WORK, EventKind.ASYNC) else -1
+
+    def _cost(self, cycles: int) -> Callable[[Warp, Event, int], None]:
+        return lambda warp, event, time: self._pay(warp, event, time, cycles)
+
+    # -- works --------------------------------------------------------------------------------------------------------
+    def _work(self, warp: Warp, event: Event, time: int) -> None:
+        if event.engine is None:  # a view: only a name for a stage
+            self._go_on(warp, time)
+            return
+        nbytes = sum(a.high - a.low for a in event.accesses if a.space == "smem")
+        self._pay(warp, event, time, self.costs.work + nbytes // self.costs.work_bytes_per_cycle, "work")
+
+    def _async(self, warp: Warp, event: Event, time: int) -> None:
+        engine, recorder = event.engine, self.recorder
+        issued = time + self.engines.issue_cost(engine)
+        op = self.ops[event.op]
+        flight = self.engines.fly(event, warp.task, warp.warp, self.works.get((op.target, op.work)), issued)
+        lane = recorder.engine(LANES[engine])
+        about = next(((r, s) for _, r, s in event.views), (op.target, event.stage))
+        if engine is Engine.WGMMA:
+            warpgroup = (warp.task.name, warp.warp // 4)
+            recorder.merged(lane, event, flight.start, flight.end, warpgroup, *about)
+        else:
+            recorder.bar(lane, event, flight.start, flight.end, "in-flight", *about)
+        cause = (lane, event.op, event.at, flight.end)
+        if event.barrier >= 0:
+            self._at(flight.end, self._effect, event.barrier, 0, -event.bytes, cause)
+        if engine is Engine.TCGEN05:
+            warp.tcgen05 = max(warp.tcgen05, flight.end)
+        elif engine is not Engine.TMA:
+            warp.open.setdefault(engine, []).append((flight.read, flight.end, cause))
+        self._pay(warp, event, time, issued - time)
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+    def _group_commit(self, warp: Warp, event: Event, time: int) -> None:
+        warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
+        self._pay(warp, event, time, self.costs.group)
+
+    def _group_wait(self, warp: Warp, event: Event, time: int) -> None:
+        groups = warp.groups.get(event.engine, [])
+        covered = groups[: max(0, len(groups) - (event.number or 0))]
+        read = event.kind is EventKind.GROUP_WAIT_READ
+        last = max(((f[0] if read else f[1], f[2]) for g in covered for f in g), default=None, key=lambda x: x[0])
+        if not read:
+            del groups[: len(covered)]
+        if last is None or last[0] <= time:
+            self._pay(warp, event, time, self.costs.group)
+            return
+        end, (lane, op, at, _) = last
+        self.recorder.bar(warp.lane, event, time, end, "wait", *self._about(event))
+        self.recorder.arrow((lane, op, at, end), warp.lane, event, end)
+        self._go_on(warp, end)
+
+    # -- mbarriers ----------------------------------------------------------------------------------------------------
+    def _wait(self, warp: Warp, event: Event, time: int) -> None:
+        signal = self.signals[event.barrier]
+        if signal.passes(event):
+            self._passed(event, time)
+            self._pay(warp, event, time, self.costs.wait_ready)
+        else:
+            signal.waiting.append((warp.lane, event, time))
+
+    def _arrive(self, warp: Warp, event: Event, time: int) -> None:
+        cause = (warp.lane, event.op, event.at, time + self.costs.arrive)
+        arrivals, effect = event.number or 0, time + self.costs.arrive + self.costs.arrive_latency
+        if event.bytes:  # expected at once: the copies that follow are never ahead of it
+            self.signals[event.barrier].tx += event.bytes
+        self._at(effect, self._effect, event.barrier, arrivals, 0, cause)
+        self._pay(warp, event, time, self.costs.arrive)
+
+    def _commit_arrive(self, warp: Warp, event: Event, time: int) -> None:
+        end = max(warp.tcgen05, time) + self.costs.arrive_latency
+        self._at(end, self._effect, event.barrier, event.number or 1, 0, (warp.lane, event.op, event.at, end))
+        self._pay(warp, event, time, self.costs.arrive)
+
+    def _effect(self, barrier: int, arrivals: int, nbytes: int, cause: Cause, time: int) -> None:
+        signal = self.signals[barrier]
+        signal.pending -= arrivals
+        signal.tx += nbytes
+        if signal.pending > 0 or signal.tx:
+            return
+        signal.completed += 1
+        signal.pending = signal.count
+        self._completed(barrier, time)
+        waiting, signal.waiting = signal.waiting, []
+        for lane, event, since in waiting:
+            if signal.passes(event):
+                self._woken(lane, event, since, time, time + self.costs.wake, cause)
+                self._passed(event, time + self.costs.wake)
+            else:
+                signal.waiting.append((lane, event, since))
+
+    def _woken(self, lane: int, event: Event, since: int, time: int, end: int, cause: Cause) -> None:
+        self.recorder.bar(lane, event, since, end, "wait", *self._about(event))
+        self.recorder.arrow((*cause[:3], min(cause[3], time)), lane, event, end)
+        self._go_on(self.warps[lane], end)
+
+    def _passed(self, event: Event, time: int) -> None:
+        self._stage(event.barrier, PASSED_STATES, time)
+
+    def _completed(self, barrier: int, time: int) -> None:
+        self._stage(barrier, COMPLETED_STATES, time)
+
+    def _stage(self, number: int, states: dict[str, str], time: int) -> None:
+        barrier = self.program.barriers[number]
+        if barrier.side in states:
+            self.recorder.stage(barrier, states[barrier.side], time)
+
+    # -- named barriers -----------------------------------------------------------------------------------------------
+    def _sync(self, warp: Warp, event: Event, time: int) -> None:
+        signal = self.signals[event.barrier]
+        signal.joined += 1
+        if event.kind is EventKind.BAR_ARRIVE:
+            self._pay(warp, event, time, self.costs.arrive)
+        else:
+            signal.waiting.append((warp.lane, event, time))
+        if signal.joined < signal.count:
+            return
+        signal.joined = 0
+        waiting, signal.waiting = signal.waiting, []
+        for lane, waiter, since in waiting:
+            end = time + self.costs.sync
+            if since == time and lane == warp.lane:  # the last one: nobody frees it
+                self._pay(warp, waiter, time, self.costs.sync)
+            else:
+                self._woken(lane, waiter, since, time, end, (warp.lane, event.op, event.at, time))
+
+    def _blocked(self) -> list[Blocked]:
+        found = []
+        for number, signal in enumerate(self.signals):
+            barrier = self.program.barriers[number]
+            named = barrier.kind is BarrierKind.NAMED
+            owed = f"{signal.count - signal.joined} of {signal.count} warps" if named else signal.owed()
+            found += [Blocked(lane, e.op, e.at, barrier.name, since, owed) for lane, e, since in signal.waiting]
+        return sorted(found)
