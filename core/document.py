@@ -176,6 +176,7 @@ class Guard:
     period: int = 1
     start: int = 0
     key: str = ""
+    token: str = ""  # the value that a run-time condition tests, where an earlier op of the task returned it
     source: Source | None = None
 
 
@@ -213,7 +214,9 @@ class Pipeline:
     ``type`` names the kinds of producer and consumer as NVIDIA's pipelines do (TmaAsync, AsyncAsync, TmaUmma, UmmaAsync,
     AsyncUmma, UmmaUmma, ClcFetchAsync), or is "" when it follows from the engines of the works. ``bytes`` are the
     transaction bytes declared for one stage, ``producer_count`` and ``consumer_count`` the declared arrival counts of full
-    and empty; None means: derive. Signals None follow from the type.
+    and empty; None means: derive. Signals None follow from the type. With a ``*_cta_leader``, only CTA 0 of the cluster
+    signals on that side. ``interleave`` are the strides of (acquire, commit, wait, release) where lanes share the stages;
+    ``multicast`` says along which cluster modes (M, N) copies are multicast; ``cta_layout`` is the cluster as (V, M, N, K).
     """
 
     stages: int
@@ -225,6 +228,11 @@ class Pipeline:
     consumer_signal: Signal | None = None
     advance_on_acquire: bool = False
     advance_on_wait: bool = False
+    producer_cta_leader: bool = False
+    consumer_cta_leader: bool = False
+    interleave: tuple[int, int, int, int] = (1, 1, 1, 1)
+    multicast: tuple[int, int] = (1, 1)
+    cta_layout: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
