@@ -1,1 +1,122 @@
 """The public face of the framework."""
+
+from .authoring.enums import (
+    PipelineGroupMode,
+    PipelineOp,
+    PipelineType,
+    SignalingThreads,
+    TileSchedulerType,
+    WorkAttr,
+)
+from .authoring.errors import ScheduleError
+from .authoring.groups import PipelineGroup
+from .authoring.kernels import GmemTensor, Kernel
+from .authoring.loops import (
+    FIRST_ITER,
+    LAST_ITER,
+    Every,
+    domain_loop,
+    elect_lane,
+    elect_warp,
+    when_false,
+    when_true,
+    work_tile_loop,
+)
+from .authoring.manager import TaskManager
+from .authoring.memory import SmemAllocation, SmemAllocator, TmemAllocation, TmemAllocator
+from .authoring.pipeline_factories import (
+    create_async_async_pipeline_cfg,
+    create_async_umma_pipeline_cfg,
+    create_clc_fetch_async_pipeline_cfg,
+    create_tma_async_pipeline_cfg,
+    create_tma_umma_pipeline_cfg,
+    create_umma_async_pipeline_cfg,
+    create_umma_umma_pipeline_cfg,
+)
+from .authoring.pipelines import PipelineConfig
+from .authoring.queues import PdlLaunchBarrier, PdlWaitBarrier, TileSchedulerConfig, WorkQueue
+from .authoring.resources import MemoryResource
+from .authoring.schedules import Schedule, schedule
+from .authoring.synchronisation import (
+    AsyncGroup,
+    MBarrier,
+    NamedBarrier,
+    cluster_arrive,
+    cluster_sync,
+    cluster_wait,
+    fence_proxy_async,
+    sync_warp,
+)
+from .authoring.tasks import Task
+from .authoring.values import StageInfo, TaskLocalVariable
+from .authoring.works import consumer_work, producer_work
+from .document import Document, Engine, Footprint, Part, Signal, Space, Storage
+from .expressions import ceil_div, symbol
+from .findings import Finding, Report, Severity
+
+__all__ = [
+    "FIRST_ITER",
+    "LAST_ITER",
+    "AsyncGroup",
+    "Document",
+    "Engine",
+    "Every",
+    "Finding",
+    "Footprint",
+    "GmemTensor",
+    "Kernel",
+    "MBarrier",
+    "MemoryResource",
+    "NamedBarrier",
+    "Part",
+    "PdlLaunchBarrier",
+    "PdlWaitBarrier",
+    "PipelineConfig",
+    "PipelineGroup",
+    "PipelineGroupMode",
+    "PipelineOp",
+    "PipelineType",
+    "Report",
+    "Schedule",
+    "ScheduleError",
+    "Severity",
+    "Signal",
+    "SignalingThreads",
+    "SmemAllocation",
+    "SmemAllocator",
+    "Space",
+    "StageInfo",
+    "Storage",
+    "Task",
+    "TaskLocalVariable",
+    "TaskManager",
+    "TileSchedulerConfig",
+    "TileSchedulerType",
+    "TmemAllocation",
+    "TmemAllocator",
+    "WorkAttr",
+    "WorkQueue",
+    "ceil_div",
+    "cluster_arrive",
+    "cluster_sync",
+    "cluster_wait",
+    "consumer_work",
+    "create_async_async_pipeline_cfg",
+    "create_async_umma_pipeline_cfg",
+    "create_clc_fetch_async_pipeline_cfg",
+    "create_tma_async_pipeline_cfg",
+    "create_tma_umma_pipeline_cfg",
+    "create_umma_async_pipeline_cfg",
+    "create_umma_umma_pipeline_cfg",
+    "domain_loop",
+    "elect_lane",
+    "elect_warp",
+    "fence_proxy_async",
+    "producer_work",
+    "schedule",
+    "symbol",
+    "sync_warp",
+    "when_false",
+    "when_true",
+    "work_tile_loop",
+]

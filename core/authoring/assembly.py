@@ -1,0 +1,169 @@
+"""Puts tasks, resources and graph together to one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .. import document
+from ..document import Document, Edge, Node, OpKind, Space
+from ..expressions import Symbol, symbols_of
+from . import lowering
+from .errors import ScheduleError, refuse
+from .memory import LayoutAllocator, SmemAllocator
+from .naming import Names, used_by
+from .recording import CapturedNode, CapturedOp
+from .resources import UNNAMED_WORKS, MemoryResource
+from .tasks import Task
+
+Graph = Mapping[MemoryResource, Sequence[MemoryResource]]
+
+
+def assemble(
+    tasks: Sequence[Task],
+    graph: Graph,
+    allocators: Sequence[LayoutAllocator[Any]],
+    first: list[Any],
+    symbols: list[Symbol],
+    base: Document,
+) -> Document:
+    """``base`` with everything in it. Raises ScheduleError for names that clash and memory that cannot be represented."""
+    names = Names([*first, *_objects(tasks, graph)])
+    task_names = _task_names(tasks)
+    bodies = [lowering.nodes(t.schedule.body, n, names) for t, n in zip(tasks, task_names, strict=True)]
+    resources = [
+        lowering.resource_record(r, names, _unnamed_calls(r, tasks), _releasing_warps(r, tasks))
+        for r in names.objects
+        if isinstance(r, MemoryResource)
+    ]
+    return replace(
+        base,
+        symbols=_symbols(symbols, [s for body in bodies for s in _bound_symbols(body)]),
+        resources=(*_with_aliases(resources, names, allocators), *_unowned(names, allocators)),
+        graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
+        tasks=tuple(
+            document.Task(
+                name,
+                task.warp_idx,
+                task.num_warps,
+                body,
+                tuple(names[r] for r in task.src_resources),
+                tuple(names[r] for r in task.dst_resources),
+                task.num_registers,
+                task.source,
+            )
+            for task, name, body in zip(tasks, task_names, bodies, strict=True)
+        ),
+        **lowering.named_records(names),
+    )
+
+
+def _objects(tasks: Sequence[Task], graph: Graph) -> Iterator[Any]:
+    for task in tasks:
+        yield from task.resources
+    for downstream, upstreams in graph.items():
+        for resource in (downstream, *upstreams):
+            if not isinstance(resource, MemoryResource):
+                raise refuse(f"the dependency graph holds resources, not {type(resource).__name__}")
+            yield resource
+    for task in tasks:
+        yield from used_by(task.schedule.body)
+
+
+def _task_names(tasks: Sequence[Task]) -> list[str]:
+    given = [t.name for t in tasks if t.is_named]
+    if doubled := {n for n in given if given.count(n) > 1}:
+        raise refuse(f"two tasks are called {min(doubled)!r}; give each a name of its own")
+    taken, names = set(given), []
+    for task in tasks:
+        name, count = task.name, 1
+        while not task.is_named and name in taken:
+            count += 1
+            name = f"{task.name}_{count}"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _ops(nodes: Iterable[CapturedNode]) -> Iterator[CapturedOp]:
+    for node in nodes:
+        if isinstance(node, CapturedOp):
+            yield node
+        else:
+            yield from _ops(node.body)
+
+
+def _unnamed_calls(resource: MemoryResource, tasks: Sequence[Task]) -> set[str]:
+    ops = (op for task in tasks for op in _ops(task.schedule.body))
+    return {op.work for op in ops if op.target is resource and op.work in UNNAMED_WORKS}
+
+
+def _releasing_warps(resource: MemoryResource, tasks: Sequence[Task]) -> int:
+    def releases(task: Task) -> bool:
+        return any(op.target is resource and op.kind is OpKind.RELEASE for op in _ops(task.schedule.body))
+
+    return sum(task.num_warps for task in tasks if releases(task))
+
+
+def _bound_symbols(nodes: Iterable[Node]) -> Iterator[Symbol]:
+    for node in nodes:
+        if isinstance(node, document.Loop):
+            for bound in (node.start, node.stop, node.step):
+                yield from symbols_of(bound)
+        if not isinstance(node, document.Op):
+            yield from _bound_symbols(node.body)
+
+
+def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:
+    found: dict[str, Symbol] = {}
+    for symbol in (*first, *used):
+        known = found.setdefault(symbol.name, symbol)
+        if known.min != symbol.min:
+            raise refuse(
+                f"symbol {symbol.name!r} has min {known.min} in one place and {symbol.min} in another"
+            )
+    return tuple(found.values())
+
+
+def _with_aliases(
+    resources: list[document.Resource], names: Names, allocators: Sequence[LayoutAllocator[Any]]
+) -> list[document.Resource]:
+    """The resources with the alias groups that the allocators were told of."""
+    place: dict[int, tuple[str, int]] = {}
+    for allocator in allocators:
+        memory = "smem" if isinstance(allocator, SmemAllocator) else "tmem"
+        for number, group in enumerate(allocator.alias_groups):
+            place |= {id(a): (f"{memory}_alias_{number}", p) for p, phase in enumerate(group) for a in phase}
+    owners = {names[r]: r for r in names.objects if isinstance(r, MemoryResource)}
+    changed = []
+    for record in resources:
+        owner = owners[record.name]
+        places = {place.get(id(a)) for a in (*owner.smem_allocations(), *owner.tmem_allocations())} or {None}
+        if len(places) > 1:
+            raise ScheduleError(
+                f"{owner.source}: only some allocations of {record.name!r} are in an alias group, or in different ones; "
+                "make them resources of their own"
+            )
+        (found,) = places
+        if found and record.storage:
+            record = replace(record, storage=replace(record.storage, alias=found[0], phase=found[1]))
+        changed.append(record)
+    return changed
+
+
+def _unowned(names: Names, allocators: Sequence[LayoutAllocator[Any]]) -> Iterator[document.Resource]:
+    """Memory that an allocator was given and no resource owns: it takes room all the same."""
+    owned = {
+        id(a)
+        for r in names.objects
+        if isinstance(r, MemoryResource)
+        for a in r.smem_allocations() + r.tmem_allocations()
+    }
+    for allocator in allocators:
+        smem = isinstance(allocator, SmemAllocator)
+        for a in allocator.allocations:
+            if id(a) not in owned:
+                size, alignment = (a.size_bytes, a.alignment) if smem else (a.num_columns, 1)
+                space = Space.SMEM if smem else Space.TMEM
+                yield document.Resource(a.name, space, storage=document.Storage(size, alignment=alignment))

@@ -1,0 +1,192 @@
+"""Loops and guarded blocks of a schedule."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..document import GuardKind
+from ..expressions import Operation, Symbol, symbol
+from .errors import refuse
+from .frames import caller, stored_as
+from .queues import WorkQueue
+from .recording import CapturedGuard, CapturedLoop, Recorder, recorder
+from .tokens import DataFlowToken
+
+
+class LoopHandle:
+    """What ``with domain_loop(...) as k`` yields. It names the loop; as a work's argument it is the iteration."""
+
+    def __init__(self, recorder: Recorder, var: str) -> None:
+        self._recorder = recorder
+        self._var = var
+
+    def loop_variable(self, at: Recorder | None) -> str:
+        """The loop's name in the schedule of ``at``; a loop of another schedule stays unresolved."""
+        return self._var if at is self._recorder else f"{self._recorder.name}:{self._var}"
+
+    def first_iter(self) -> Block:
+        """A block that runs in the first iteration."""
+        return self._guard(GuardKind.FIRST_ITER)
+
+    def last_iter(self) -> Block:
+        """A block that runs in the last iteration."""
+        return self._guard(GuardKind.LAST_ITER)
+
+    def every(self, period: int, start: int = 0) -> Block:
+        """A block that runs in iterations ``start``, ``start + period``, ..."""
+        return self._guard(GuardKind.EVERY, period=int(period), start=int(start))
+
+    def skippable(self) -> Block:
+        """A block that is left out on tiles that the tile loop skips."""
+        return self._guard(GuardKind.SKIPPABLE)
+
+    def _guard(self, kind: GuardKind, **fields: Any) -> Block:
+        at = recorder(f"{kind.value}()")
+        return Block(at, CapturedGuard(0, kind, caller().source, loop=self.loop_variable(at), **fields))
+
+
+class Block:
+    """A guarded ``with`` block."""
+
+    def __init__(self, recorder: Recorder, node: CapturedGuard) -> None:
+        self._recorder = recorder
+        self._node = node
+
+    def __enter__(self) -> None:
+        self._recorder.open(self._node)
+
+    def __exit__(self, *exception: object) -> None:
+        self._recorder.close()
+
+
+class LoopBlock:
+    """A loop's ``with`` block; the loop is called as the schedule calls it: ``as k``."""
+
+    def __init__(self, recorder: Recorder, node: CapturedLoop) -> None:
+        self._recorder = recorder
+        self._node = node
+
+    def __enter__(self) -> LoopHandle:
+        self._node.var = self._recorder.name_once(stored_as(sys._getframe(1)) or self._node.var)
+        self._recorder.open(self._node)
+        return LoopHandle(self._recorder, self._node.var)
+
+    def __exit__(self, *exception: object) -> None:
+        self._recorder.close()
+
+
+def domain_loop(*bounds: Any, unroll: int | None = None) -> LoopBlock:
+    """A run-time loop: ``domain_loop(stop)``, ``(start, stop)`` or ``(start, stop, step)``.
+
+    Bounds are integers, symbols, expressions of them, or a function whose name then stands for a symbol. Raises
+    ScheduleError for anything else.
+    """
+    at = recorder("domain_loop()")
+    if not 1 <= len(bounds) <= 3:
+        raise refuse("domain_loop() takes (stop), (start, stop) or (start, stop, step)")
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    sizes = (_bound("start", start), _bound("stop", stop), _bound("step", step))
+    return LoopBlock(at, CapturedLoop(0, "domain", "k", caller().source, sizes, unroll=unroll))
+
+
+def work_tile_loop(wq: Any, skip_if: Any = None, *, tiles: Any = None) -> LoopBlock:
+    """The persistent loop over the tiles of work queue ``wq``.
+
+    ``skip_if``: the predicate under which `skippable` blocks are left out, as a name or a function (its name counts: roles
+    that share a pipeline must use the same). ``tiles``: number of tiles, where it is not the queue's own.
+    """
+    at = recorder("work_tile_loop()")
+    if not isinstance(wq, WorkQueue):
+        raise refuse(f"work_tile_loop() needs a WorkQueue, not {type(wq).__name__}")
+    stop = _bound("tiles", wq.tiles if tiles is None else tiles)
+    node = CapturedLoop(0, "tile", "tile", caller().source, (0, stop, 1), wq, _predicate(skip_if))
+    return LoopBlock(at, node)
+
+
+def when_true(cond: Any, key: Any = None) -> Block:
+    """A block that runs where ``cond`` holds: a token of this task, an `Every`, or anything else at run time.
+
+    Blocks with equal ``key`` run together, in all tasks; by default a token's key is its resource, work and name.
+    """
+    return _condition(GuardKind.WHEN_TRUE, cond, key)
+
+
+def when_false(cond: Any, key: Any = None) -> Block:
+    """A block that runs where ``cond`` does not hold; see `when_true`."""
+    return _condition(GuardKind.WHEN_FALSE, cond, key)
+
+
+def elect_warp(warp: int) -> Block:
+    """A block for warp ``warp`` of the task alone."""
+    at = recorder("elect_warp()")
+    return Block(at, CapturedGuard(0, GuardKind.ELECT_WARP, caller().source, warp=int(warp)))
+
+
+def elect_lane() -> Block:
+    """A block for one lane of each warp."""
+    at = recorder("elect_lane()")
+    return Block(at, CapturedGuard(0, GuardKind.ELECT_LANE, caller().source))
+
+
+@dataclass(frozen=True)
+class Every:
+    """The iterations ``start``, ``start + period``, ... of the innermost domain loop, for `when_true`."""
+
+    period: int
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class _End:
+    kind: GuardKind
+
+
+FIRST_ITER = _End(GuardKind.FIRST_ITER)  # conditions of `when_true`, as in Task Scheduling
+LAST_ITER = _End(GuardKind.LAST_ITER)
+
+
+def _condition(kind: GuardKind, cond: Any, key: Any) -> Block:
+    at, source = recorder(f"{kind.value}()"), caller().source
+    if isinstance(cond, Every | _End):
+        if kind is GuardKind.WHEN_FALSE:
+            raise refuse(
+                "when_false() cannot negate an iteration predicate; guard the other iterations instead"
+            )
+        if isinstance(cond, Every):
+            return Block(at, CapturedGuard(0, GuardKind.EVERY, source, period=cond.period, start=cond.start))
+        return Block(at, CapturedGuard(0, cond.kind, source))
+    token = cond if isinstance(cond, DataFlowToken) else None
+    if token is not None:
+        token.name_for(at)  # it is used now, so it exists
+    name = _key(key) if key is not None else cond if isinstance(cond, str) else ""
+    if not name and token is None:
+        name = at.name_once("condition")
+    return Block(at, CapturedGuard(0, kind, source, key=name, cond=token))
+
+
+def _key(key: Any) -> str:
+    return ".".join(str(part) for part in key) if isinstance(key, tuple | list) else str(key)
+
+
+def _bound(what: str, value: Any) -> int | Symbol | Operation:
+    if isinstance(value, int | Symbol | Operation) and not isinstance(value, bool):
+        return value
+    if callable(value):
+        return symbol(_function_name(value).replace(".", "_"))
+    raise refuse(f"{what} must be an integer, a symbol or an expression of symbols, not {value!r}")
+
+
+def _predicate(skip_if: Any) -> str:
+    if skip_if is None or isinstance(skip_if, str):
+        return skip_if or ""
+    if not callable(skip_if):
+        raise refuse(f"skip_if must be a name or a function, not {skip_if!r}")
+    return _function_name(skip_if)
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", type(function).__name__).rsplit("<locals>.", 1)[-1]
+    return f"predicate_at_line_{function.__code__.co_firstlineno}" if "<lambda>" in name else name

@@ -1,0 +1,233 @@
+"""From captured nodes and live resources to the document's records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from .. import document
+from ..document import Engine, Signal, Space
+from .errors import ScheduleError
+from .footprints import footprint
+from .memory import SmemAllocation
+from .naming import Names
+from .recording import CapturedGuard, CapturedLoop, CapturedNode, CapturedOp
+from .resources import UNNAMED_WORKS, MemoryResource
+from .synchronisation import AsyncGroup, MBarrier, NamedBarrier
+from .works import WorkSpec, plain, return_names, works_of
+
+TMEM_PRODUCERS = {"UmmaAsync", "UmmaUmma"}  # tensor cores write their results to tensor memory
+
+
+def nodes(captured: Iterable[CapturedNode], task: str, names: Names) -> tuple[document.Node, ...]:
+    """``captured`` as nodes of task ``task``: ids are ``task.NN``, NN counting ops and blocks in capture order."""
+    return tuple(_node(node, task, names) for node in captured)
+
+
+def _node(node: CapturedNode, task: str, names: Names) -> document.Node:
+    id = op_id(task, node.number)
+    if isinstance(node, CapturedOp):
+        return _op(node, id, task, names)
+    body = nodes(node.body, task, names)
+    if isinstance(node, CapturedLoop):
+        start, stop, step = node.bounds
+        queue = names[node.queue] if node.queue is not None else ""
+        return document.Loop(
+            id, node.kind, node.var, body, start, stop, step, queue, node.skip_if, node.unroll, node.source
+        )
+    key, token = _condition(node, names)
+    return document.Guard(
+        id, node.kind, body, node.loop, node.warp, node.period, node.start, key, token, node.source
+    )
+
+
+def op_id(task: str, number: int) -> str:
+    """The id of the ``number``-th thing captured in ``task``."""
+    return f"{task}.{number:02d}"
+
+
+def _op(node: CapturedOp, id: str, task: str, names: Names) -> document.Op:
+    target = names[node.target] if node.target is not None else ""
+    args = tuple(
+        (key, names[value] if hasattr(type(value), "document_name") else value) for key, value in node.args
+    )
+    touched = None
+    if node.footprint is not None:
+        storage, whole = storage_record(node.target, names)
+        touched = footprint(node.footprint, storage, whole, f"{node.source}: {target}.{node.work}")
+    copy_of = op_id(task, node.copy_of) if node.copy_of else ""
+    return document.Op(
+        id,
+        node.kind,
+        target,
+        node.work,
+        args,
+        node.results,
+        node.stage,
+        node.count,
+        node.tx,
+        touched,
+        copy_of,
+        node.source,
+    )
+
+
+def _condition(node: CapturedGuard, names: Names) -> tuple[str, str]:
+    """Key and token of a run-time condition; tasks that test one value of one resource share its key."""
+    cond = node.cond
+    if cond is None:
+        return node.key, ""
+    token, origin = cond.name, cond.origin
+    if node.key or origin is None or origin.target is None:
+        return node.key or token, token
+    place = origin.results.index(token) if token in origin.results else 0
+    spec = works_of(type(origin.target)).get(origin.work)
+    returned = return_names(spec, type(origin.target)) if spec else ()
+    label = returned[place] if place < len(returned) else str(place)
+    return f"{names[origin.target]}.{origin.work}.{label}", token
+
+
+def resource_record(
+    resource: MemoryResource, names: Names, called: set[str], arriving_warps: int
+) -> document.Resource:
+    """``resource`` as the document holds it. ``called``: the unnamed works that schedules call; ``arriving_warps``: warps
+    of the tasks that release its stages."""
+    storage, whole = storage_record(resource, names)
+    cls, name = type(resource), names[resource]
+    specs = dict(works_of(cls))
+    for work, (role, auxiliary) in UNNAMED_WORKS.items():
+        if work not in specs and (work in called or hasattr(cls, work)):
+            specs[work] = WorkSpec(work, role, getattr(cls, work, None), auxiliary=auxiliary)
+    return document.Resource(
+        name=name,
+        space=space_of(resource),
+        pipeline=pipeline_record(resource, arriving_warps),
+        storage=storage,
+        works=tuple(
+            _work(spec, resource, storage, whole, f"{resource.source}: {name}.{w}")
+            for w, spec in specs.items()
+        ),
+        params=tuple((key, plain(value)) for key, value in resource.params.items()),
+        cls=f"{cls.__module__}:{cls.__qualname__}",
+        source=resource.source,
+    )
+
+
+def _work(
+    spec: WorkSpec, resource: MemoryResource, storage: document.Storage | None, whole: str, where: str
+) -> document.Work:
+    cls = type(resource)
+    engine = spec.engine
+    if (
+        engine is None
+        and spec.role == "producer"
+        and resource.pipeline_config
+        and resource.pipeline_config.copies_arrive
+    ):
+        engine = Engine.CP_ASYNC
+    own_body = "" if spec.is_stub else f"{cls.__module__}:{cls.__qualname__}.{spec.name}"
+    return document.Work(
+        name=spec.name,
+        role=spec.role,
+        engine=engine,
+        view=spec.view,
+        parameters=tuple(spec.parameters),
+        returns=return_names(spec, cls),
+        auxiliary=spec.auxiliary,
+        footprint=footprint(spec.footprint, storage, whole, where),
+        tx=spec.tx,
+        body=own_body if spec.body is None else spec.body,
+        params=spec.params,
+        code=spec.code,
+    )
+
+
+def pipeline_record(resource: MemoryResource, arriving_warps: int) -> document.Pipeline | None:
+    """The resource's pipeline. With ``SignalingThreads.All`` a TmaAsync consumer arrives by elected lanes, or by all of them
+    if that is what its count says: Task Scheduling decides by the count, so the same schedule means the same here."""
+    config = resource.pipeline_config
+    if config is None:
+        return None
+    record = config.record()
+    said_all = str(getattr(config.consumer_signaling_threads, "name", "")) == "All"
+    threads = 32 * arriving_warps
+    if record.type == "TmaAsync" and said_all and threads and record.consumer_count == threads:
+        record = replace(record, consumer_signal=Signal.THREAD)
+    return record
+
+
+def space_of(resource: MemoryResource) -> Space:
+    """Where the resource's bytes live: as it says, as it allocates, or as its pipeline suggests."""
+    if resource.space is not None:
+        return Space(resource.space)
+    smem, tmem = resource.smem_allocations(), resource.tmem_allocations()
+    if smem and tmem:
+        raise ScheduleError(
+            f"{resource.source}: {resource.name!r} allocates shared and tensor memory; make it two resources"
+        )
+    if smem or tmem:
+        return Space.SMEM if smem else Space.TMEM
+    config = resource.pipeline_config
+    if config is None:
+        return Space.SMEM if resource.storage is not None else Space.NONE
+    return Space.TMEM if config.record().type in TMEM_PRODUCERS else Space.SMEM
+
+
+def storage_record(resource: MemoryResource, names: Names) -> tuple[document.Storage | None, str]:
+    """The resource's storage, and the name of its only allocation ("" if there are several)."""
+    given, stages = resource.storage, resource.stage_count
+    if isinstance(given, document.Storage):
+        return given, ""
+    if given is not None:
+        return document.Storage(int(given), stages, alias=resource.alias, phase=resource.alias_phase), ""
+    allocations = resource.smem_allocations() or resource.tmem_allocations()
+    if not allocations:
+        return None, ""
+    direct = bool(resource.smem or resource.tmem)
+    parts, cursor, alignment = [], 0, 1
+    for allocation in allocations:
+        smem = isinstance(allocation, SmemAllocation)
+        step = allocation.alignment if smem else 1
+        size = allocation.size_bytes if smem else allocation.num_columns
+        if not direct:
+            if size % stages:
+                raise ScheduleError(
+                    f"{resource.source}: {names[resource]!r} allocates {size} for {allocation.name!r}, "
+                    f"which {stages} stages cannot share equally"
+                )
+            size //= stages
+        cursor = -(-cursor // step) * step
+        parts.append(document.Part(allocation.name, cursor, size))
+        cursor, alignment = cursor + size, max(alignment, step)
+    several = len(parts) > 1
+    storage = document.Storage(
+        cursor,
+        stages,
+        alignment if resource.smem_allocations() else 1,
+        tuple(parts) if several else (),
+        resource.alias,
+        resource.alias_phase,
+    )
+    return storage, "" if several else parts[0].name
+
+
+def named_records(names: Names) -> dict[str, tuple[Any, ...]]:
+    """Barriers, mbarriers and groups, as fields of the document."""
+    return {
+        "barriers": tuple(
+            document.NamedBarrier(names[o], o.id, o.threads, o.source)
+            for o in names.objects
+            if isinstance(o, NamedBarrier)
+        ),
+        "mbarriers": tuple(
+            document.Mbarrier(names[o], o.count, o.stages, o.source)
+            for o in names.objects
+            if isinstance(o, MBarrier)
+        ),
+        "groups": tuple(
+            document.AsyncGroup(names[o], o.kind, o.source)
+            for o in names.objects
+            if isinstance(o, AsyncGroup)
+        ),
+    }

@@ -1,0 +1,107 @@
+"""The task manager: builds the document of a schedule, verifies and prints it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import document
+from ..document import Document
+from ..expressions import Symbol
+from .assembly import assemble
+from .errors import ScheduleError, refuse
+from .frames import caller
+from .memory import SmemAllocator, TmemAllocator
+from .resources import MemoryResource
+from .tasks import Task
+
+if TYPE_CHECKING:
+    from ..findings import Report
+
+# Options of Task Scheduling's own checker and printing: nothing here depends on them.
+WITHOUT_MEANING = {
+    "dma_consumer_release_labels",
+    "iket_enable_profiling",
+    "iket_profiling_stages",
+    "iket_profiling_resources",
+    "skip_validation",
+    "tmem_ptr_i32",
+    "verbose",
+    "smem_capacity_bytes",
+    "tmem_capacity_columns",
+    "exhaustive_deadlock_race_check",
+    "assume_pdl_wait_completed",
+}
+
+
+class TaskManager:
+    """All tasks of a kernel. ``resource_dependency_graph`` maps each downstream resource to its upstreams.
+
+    Building it builds ``document`` and never raises for what the verifier reports; ScheduleError only for what a document
+    cannot represent. ``name`` is the document's (default: the kernel's, else the file's); ``resources`` and ``symbols``
+    declare, in order, what tasks do not use or what should come first.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        resource_dependency_graph: Mapping[MemoryResource, Sequence[MemoryResource]],
+        smem_allocator: SmemAllocator | None = None,
+        tmem_allocator: TmemAllocator | None = None,
+        target: str = "sm_90a",
+        cluster: tuple[int, int, int] = (1, 1, 1),
+        kernel: document.Kernel | None = None,
+        *,
+        name: str = "",
+        resources: Iterable[Any] = (),
+        symbols: Iterable[Symbol] = (),
+        **other: Any,
+    ) -> None:
+        if unknown := set(other) - WITHOUT_MEANING:
+            raise TypeError(f"TaskManager() got unexpected keywords {sorted(unknown)}")
+        if len(cluster) != 3:
+            raise refuse(f"cluster has three dimensions, not {cluster!r}")
+        self.tasks = list(tasks)
+        self.smem_allocator = smem_allocator
+        self.tmem_allocator = tmem_allocator
+        self._document = assemble(
+            self.tasks,
+            resource_dependency_graph,
+            [a for a in (smem_allocator, tmem_allocator) if a is not None],
+            list(resources),
+            list(symbols),
+            Document(
+                name=name or (kernel.name if kernel else _file_stem()),
+                target=target,
+                cluster=tuple(int(c) for c in cluster),  # type: ignore[arg-type]
+                kernel=kernel,
+            ),
+        )
+
+    @property
+    def document(self) -> Document:
+        """The schedule as a value."""
+        return self._document
+
+    def verify(self, **options: Any) -> Report:
+        """Check the schedule; options as for `core.verify.verify`. Prints nothing."""
+        from ..verify import verify  # the verifier is heavy, and capture must work without it
+
+        return verify(self.document, **options)
+
+    def print_and_verify(self, **options: Any) -> Report:
+        """Print tables and verdict. Raises ScheduleError with ``.findings`` if the schedule is unsafe."""
+        from ..report import render_schedule
+
+        report = self.verify(**options)
+        print(render_schedule(self.document, report))
+        if report.verdict == "unsafe":
+            first, count = report.errors[0], len(report.errors)
+            message = f"{self.document.name!r} is unsafe: {count} error(s), first {first.code} {first.name}"
+            raise ScheduleError(message, report.findings)
+        return report
+
+
+def _file_stem() -> str:
+    return os.path.splitext(os.path.basename(caller().source.file))[0]

@@ -1,0 +1,126 @@
+"""Pipeline descriptions, with the names of NVIDIA's Task Scheduling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..document import Pipeline, Signal
+from .enums import PipelineOp, PipelineType, SignalingThreads
+from .errors import refuse
+
+Signaling = SignalingThreads | Signal | str | None
+Group = Any  # an arrival count, anything with a `.size`, or None: derive
+
+THREAD_PRODUCERS = {PipelineType.AsyncAsync, PipelineType.AsyncUmma}
+THREAD_CONSUMERS = {PipelineType.AsyncAsync, PipelineType.UmmaAsync, PipelineType.ClcFetchAsync}
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """One pipeline of ``num_stages`` stages.
+
+    ``num_bytes``: transaction bytes of a stage; ``producer_group``, ``consumer_group``: arrival count of full and of empty,
+    or anything with a ``.size``; None derives. ``pipeline_type``: a `PipelineType`, or None where it follows from the works.
+
+    Who arrives (`document.Signal`): without ``*_signaling_threads`` the signal follows from the type. A `Signal` says it
+    directly. A `SignalingThreads` is translated on sides where threads arrive: ``All`` is Signal.THREAD (each lane, 32 a
+    warp), ``TaskWarpLeader`` is Signal.LEADER_THREADS (the 32 of the task's first warp). Sides of TMA and of tensor cores
+    have one arrival by their nature and stay None. A TmaAsync consumer releases with one elected lane a warp; it is
+    Signal.THREAD with ``All`` only if its count says so (see `lowering.pipeline_record`), as in Task Scheduling.
+    """
+
+    num_stages: int
+    num_bytes: int | None = None
+    producer_group: Group = None
+    consumer_group: Group = None
+    pipeline_type: PipelineType | str | None = None
+    barrier_ptr: Any = None
+    cta_layout_vmnk: Any = None
+    producer_signaling_threads: Signaling = None
+    consumer_signaling_threads: Signaling = None
+    consumer_wait_signaling_threads: Signaling = None
+    umma_consumer_producer_op: Any = PipelineOp.AsyncThread
+    advance_on_wait: bool = False
+    advance_on_acquire: bool = False
+    num_bytes_per_warp_per_cta: int | None = None
+    mcast_mode_mn: tuple[int, int] = (1, 1)
+    interleave_stride: int | tuple[int, int, int, int] = 1
+    async_producer_op: Any = PipelineOp.AsyncThread
+
+    def __post_init__(self) -> None:
+        if type(self.num_stages) is not int or self.num_stages < 1:
+            raise refuse(f"num_stages must be a positive integer, not {self.num_stages!r}")
+        for side in ("producer", "consumer"):
+            threads = getattr(self, f"{side}_signaling_threads")
+            if (
+                isinstance(threads, SignalingThreads)
+                and SignalingThreads.All in threads
+                and threads != SignalingThreads.All
+            ):
+                raise refuse(f"{side}_signaling_threads: All cannot be combined with {threads!r}")
+
+    @property
+    def copies_arrive(self) -> bool:
+        """Whether cp.async copies signal the full barrier."""
+        ops = (self.async_producer_op, self.umma_consumer_producer_op)
+        return any(getattr(op, "name", op) == "AsyncLoad" for op in ops)
+
+    def record(self) -> Pipeline:
+        """The document's pipeline. Raises ScheduleError for counts that are no number."""
+        kind = (
+            PipelineType(str(getattr(self.pipeline_type, "value", self.pipeline_type)))
+            if self.pipeline_type
+            else ""
+        )
+        producer, consumer = self.producer_signaling_threads, self.consumer_signaling_threads
+        return Pipeline(
+            stages=self.num_stages,
+            type=str(kind),
+            bytes=None if not self.num_bytes else int(self.num_bytes),
+            producer_count=count_of(self.producer_group),
+            consumer_count=count_of(self.consumer_group),
+            producer_signal=_signal(producer, not kind or kind in THREAD_PRODUCERS),
+            consumer_signal=_signal(consumer, not kind or kind in THREAD_CONSUMERS),
+            advance_on_acquire=self.advance_on_acquire,
+            advance_on_wait=self.advance_on_wait,
+            producer_cta_leader=_cta_leader(producer),
+            consumer_cta_leader=_cta_leader(consumer),
+            interleave=_strides(self.interleave_stride),
+            multicast=tuple(self.mcast_mode_mn),
+            cta_layout=_layout(self.cta_layout_vmnk),
+        )
+
+
+def count_of(group: Group) -> int | None:
+    """The arrival count that ``group`` stands for: itself, or its ``size``."""
+    if group is None or type(group) is int:
+        return group
+    size = getattr(group, "size", None)
+    try:
+        return int(size)
+    except (TypeError, ValueError):
+        raise refuse(f"{group!r} is no arrival count: give an integer or something with a .size") from None
+
+
+def _signal(threads: Signaling, by_threads: bool) -> Signal | None:
+    if threads is None or isinstance(threads, Signal):
+        return threads
+    if not isinstance(threads, SignalingThreads):
+        return Signal(threads)
+    if not by_threads:
+        return None
+    return Signal.LEADER_THREADS if SignalingThreads.TaskWarpLeader in threads else Signal.THREAD
+
+
+def _cta_leader(threads: Signaling) -> bool:
+    return isinstance(threads, SignalingThreads) and SignalingThreads.CtaLeader in threads
+
+
+def _strides(stride: Any) -> tuple[int, int, int, int]:
+    return (stride,) * 4 if isinstance(stride, int) else tuple(int(s) for s in stride)
+
+
+def _layout(layout: Any) -> tuple[int, ...]:
+    shape = getattr(layout, "shape", layout)
+    return tuple(int(d) for d in shape) if isinstance(shape, tuple | list) else ()

@@ -1,0 +1,119 @@
+"""Barriers, groups and fences: synchronisation that belongs to no resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..document import Engine, OpKind
+from .errors import refuse
+from .frames import caller
+from .recording import CapturedOp, recorder
+
+
+class Named:
+    """An object with a place in the document's namespace. Without a name it gets that of the schedule's parameter."""
+
+    document_name = True
+
+    def __init__(self, name: str | None, fallback: str) -> None:
+        self.name = name
+        self.parameter: str | None = None  # of the schedule function that it was first passed to
+        self.fallback = fallback
+        self.source = caller().source
+
+    @property
+    def wanted_name(self) -> str:
+        """The name to use if nobody else has it."""
+        return self.name or self.parameter or self.fallback
+
+    def _record(self, kind: OpKind, **fields: Any) -> CapturedOp:
+        return recorder(f"{kind.value}()").op(kind, self, **fields)
+
+
+class NamedBarrier(Named):
+    """Hardware barrier ``id`` (0..15): a generation completes when ``threads`` threads have synced or arrived."""
+
+    def __init__(self, id: int, threads: int, name: str | None = None) -> None:
+        super().__init__(name, f"barrier_{id}")
+        self.id = int(id)
+        self.threads = int(threads)
+
+    def sync(self) -> None:
+        """Arrive, and wait for the generation to complete."""
+        self._record(OpKind.BARRIER_SYNC)
+
+    def arrive(self) -> None:
+        """Arrive and go on."""
+        self._record(OpKind.BARRIER_ARRIVE)
+
+
+class AsyncGroup(Named):
+    """The groups of one asynchronous channel of each warp: "wgmma", "bulk_store" or "cp_async"."""
+
+    def __init__(self, kind: Engine | str, name: str | None = None) -> None:
+        if kind not in (Engine.WGMMA, Engine.BULK_STORE, Engine.CP_ASYNC):
+            raise refuse(f'AsyncGroup kind must be "wgmma", "bulk_store" or "cp_async", not {kind!r}')
+        self.kind = Engine(kind)
+        super().__init__(name, f"{self.kind.value}_group")
+
+    def commit(self) -> None:
+        """Close the group of what was started since the last commit."""
+        self._record(OpKind.GROUP_COMMIT)
+
+    def wait(self, n: int = 0) -> None:
+        """Wait until all but the newest ``n`` groups are complete."""
+        self._record(OpKind.GROUP_WAIT, count=int(n))
+
+    def wait_read(self, n: int = 0) -> None:
+        """Wait until all but the newest ``n`` groups have read their sources."""
+        self._record(OpKind.GROUP_WAIT_READ, count=int(n))
+
+
+class MBarrier(Named):
+    """A raw mbarrier of ``count`` arrivals (None: derived), or an array of ``stages``; its init needs no call."""
+
+    def __init__(self, name: str, count: int | None = None, stages: int = 1) -> None:
+        super().__init__(name, "mbarrier")
+        self.count = count
+        self.stages = int(stages)
+
+    def arrive(self, count: int = 1, stage: int | None = None) -> None:
+        """``count`` arrivals by each warp that gets here (32: every lane arrives)."""
+        self._record(OpKind.MBARRIER_ARRIVE, count=int(count), stage=stage)
+
+    def expect_tx(self, bytes: int, stage: int | None = None) -> None:
+        """Expect ``bytes`` more in this phase."""
+        self._record(OpKind.MBARRIER_EXPECT, count=int(bytes), stage=stage)
+
+    def arrive_expect_tx(self, bytes: int, stage: int | None = None) -> None:
+        """One arrival that expects ``bytes`` more."""
+        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, count=int(bytes), stage=stage)
+
+    def wait(self, parity: int | None = None, stage: int | None = None) -> None:
+        """Wait for the phase of ``parity``; None follows the phases in turn, one for each wait."""
+        self._record(OpKind.MBARRIER_WAIT, count=parity, stage=stage)
+
+
+def fence_proxy_async() -> None:
+    """Order this thread's generic accesses to shared memory before later accesses through the async proxy."""
+    recorder("fence_proxy_async()").op(OpKind.FENCE_PROXY_ASYNC)
+
+
+def sync_warp() -> None:
+    """Converge the lanes of a warp."""
+    recorder("sync_warp()").op(OpKind.SYNC_WARP)
+
+
+def cluster_sync() -> None:
+    """Arrive at the cluster barrier and wait for it."""
+    recorder("cluster_sync()").op(OpKind.CLUSTER_SYNC)
+
+
+def cluster_arrive() -> None:
+    """Arrive at the cluster barrier and go on."""
+    recorder("cluster_arrive()").op(OpKind.CLUSTER_ARRIVE)
+
+
+def cluster_wait() -> None:
+    """Wait for the cluster barrier after `cluster_arrive`."""
+    recorder("cluster_wait()").op(OpKind.CLUSTER_WAIT)

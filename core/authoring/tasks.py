@@ -1,0 +1,65 @@
+"""Tasks: which warps run which schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..document import Source
+from .errors import refuse
+from .frames import caller
+from .resources import MemoryResource
+from .schedules import Schedule
+
+# Task Scheduling's own printing and profiling: they change nothing of a schedule.
+WITHOUT_MEANING = {
+    "debug_print",
+    "iket_enable_profiling",
+    "iket_profiling_stages",
+    "iket_profiling_resources",
+}
+
+
+class Task:
+    """A role: ``schedule`` on ``num_warps`` warps from ``warp_idx``; it reads ``src_resources``, writes ``dst_resources``.
+
+    ``num_registers`` is the register count per thread that its warpgroup asks for. Without a ``name`` it is called as its
+    schedule function. Its ops get their ids here: ``<task>.<NN>`` in capture order.
+    """
+
+    def __init__(
+        self,
+        src_resources: Sequence[MemoryResource],
+        dst_resources: Sequence[MemoryResource],
+        warp_idx: int,
+        num_warps: int,
+        *,
+        schedule: Schedule,
+        num_registers: int | None = None,
+        name: str = "",
+        run_only_on_cta_id: int | None = None,
+        **other: Any,
+    ) -> None:
+        if unknown := set(other) - WITHOUT_MEANING:
+            raise TypeError(f"Task() got unexpected keywords {sorted(unknown)}")
+        if run_only_on_cta_id is not None:
+            raise refuse("run_only_on_cta_id is not supported yet")
+        if not isinstance(schedule, Schedule):
+            raise refuse("schedule= must be what a function decorated with @schedule returns")
+        self.src_resources = list(src_resources)
+        self.dst_resources = list(dst_resources)
+        for resource in (*self.src_resources, *self.dst_resources):
+            if not isinstance(resource, MemoryResource):
+                raise refuse(f"src_resources and dst_resources hold resources, not {type(resource).__name__}")
+        self.warp_idx = int(warp_idx)
+        self.num_warps = int(num_warps)
+        self.schedule = schedule
+        self.num_registers = None if num_registers is None else int(num_registers)
+        self.name = name or schedule.name
+        self.is_named = bool(name)
+        self.source: Source = caller().source
+
+    @property
+    def resources(self) -> list[MemoryResource]:
+        """What it reads, then what it writes."""
+        return [*self.src_resources, *self.dst_resources]

@@ -1,0 +1,90 @@
+"""Handles for values that works return while a schedule is captured."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .errors import refuse
+from .frames import unpacked_into
+
+if TYPE_CHECKING:
+    from .recording import CapturedOp, Recorder
+
+
+class DataFlowToken:
+    """One value that an op returns.
+
+    A work that declares no ``returns`` yields one token whose name is given on its first use, so that values nobody looks at
+    leave no trace; it may be unpacked into as many tokens as the schedule asks for. A token that is unpacked into another
+    number than its work declares is recorded as written: the verifier reports it.
+    """
+
+    def __init__(self, recorder: Recorder, op: CapturedOp | None, base: str, name: str = "") -> None:
+        self._recorder = recorder
+        self._op = op
+        self._base = base
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The value's name in its task."""
+        if not self._name:
+            self._name = self._recorder.name_once(self._base)
+            assert self._op is not None
+            self._op.results = (*self._op.results, self._name)
+        return self._name
+
+    def name_for(self, recorder: Recorder | None) -> str:
+        """The name under which ``recorder``'s schedule knows this value; one of another schedule stays unresolved."""
+        return self.name if recorder is self._recorder else f"{self._recorder.name}:{self.name}"
+
+    @property
+    def origin(self) -> CapturedOp | None:
+        """The op that returns the value."""
+        return self._op
+
+    def __iter__(self) -> Iterator[DataFlowToken]:
+        wanted = unpacked_into(sys._getframe(1))
+        if wanted is None or self._op is None:
+            raise refuse("a token can be unpacked into names, but not iterated over")
+        return iter(resize(self._recorder, self._op, self._base, (), wanted))
+
+    def __bool__(self) -> bool:
+        raise refuse("a token has no value at capture; use when_true(token) or try_wait()/try_acquire()")
+
+    def __repr__(self) -> str:
+        return f"<token {self._name or self._base}>"
+
+
+class Tokens(tuple[DataFlowToken, ...]):
+    """The tokens of a work that declares several; unpacking into another number is recorded, not refused."""
+
+    def __iter__(self) -> Iterator[DataFlowToken]:
+        wanted = unpacked_into(sys._getframe(1))
+        plain = tuple(super().__iter__())
+        if wanted is None or wanted == len(plain):
+            return iter(plain)
+        first = plain[0]
+        return iter(resize(first._recorder, first._op, first._base, plain, wanted))
+
+
+def resize(
+    recorder: Recorder, op: CapturedOp, base: str, have: tuple[DataFlowToken, ...], wanted: int
+) -> tuple[DataFlowToken, ...]:
+    """``wanted`` tokens of ``op``: those it has, cut or filled up with new ones."""
+    tokens = list(have[:wanted])
+    for place in range(len(tokens), wanted):
+        tokens.append(DataFlowToken(recorder, op, base, recorder.name_once(f"{base}_{place}")))
+    op.results = tuple(t.name for t in tokens)
+    return tuple(tokens)
+
+
+def declared(recorder: Recorder, op: CapturedOp, base: str, names: tuple[str, ...]) -> DataFlowToken | Tokens:
+    """What calling a work gives to the schedule: one token, or one for each declared name."""
+    if not names:
+        return DataFlowToken(recorder, op, base)
+    tokens = Tokens(DataFlowToken(recorder, op, base, recorder.name_once(n)) for n in names)
+    op.results = tuple(t.name for t in tuple.__iter__(tokens))
+    return tokens[0] if len(tokens) == 1 else tokens

@@ -1,0 +1,170 @@
+"""Decorators that make a method of a resource a work of its schedule."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ..document import Engine, Parameters, Value
+from .enums import WorkAttr
+from .errors import refuse
+
+SPEC = "__warpdraft_work__"
+NOTHING_DONE = {"RESUME", "NOP", "CACHE", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+
+
+@dataclass(frozen=True)
+class WorkSpec:
+    """What the decorator was told; `lowering.work_record` turns it into a `document.Work`."""
+
+    name: str
+    role: str
+    function: Callable[..., Any] | None
+    engine: Engine | None = None
+    view: bool = False
+    returns: tuple[Any, ...] = ()
+    auxiliary: bool = False
+    footprint: Any = None
+    tx: int | None = None
+    body: str | None = None
+    code: str = ""
+    params: Parameters = ()
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The parameters that a schedule fills in: all but the resource and the stage info."""
+        if self.function is None:
+            return {}
+        found = list(inspect.signature(inspect.unwrap(self.function)).parameters.values())[1:]
+        return {
+            p.name: p
+            for p in found
+            if p.name != "stage_info" and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        }
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the method's own body does nothing."""
+        import dis
+
+        if self.function is None:
+            return True
+        code = inspect.unwrap(self.function).__code__
+        return {i.opname for i in dis.get_instructions(code)} <= NOTHING_DONE
+
+
+def producer_work(method: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Register a method that writes the resource. Usable bare or with options.
+
+    ``engine``: "warp", "tma", "wgmma", "tcgen05", "cp_async", "bulk_store". ``footprint``: see `footprints.footprint`.
+    ``tx``: bytes that a TMA copy delivers. ``body``: a stock body; any further keyword is the stock body's own parameter.
+    ``work_attrs``, ``returns``, ``view``: as for `consumer_work`. Raises ScheduleError for options that mean nothing.
+    """
+    return _decorate("producer", method, options)
+
+
+def consumer_work(method: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Register a method that reads the resource; options as for `producer_work`.
+
+    ``returns``: names or `TaskLocalVariable` fields of the values that it makes. ``view=True``: the value stands for the
+    stage itself, read where the token is used. ``work_attrs=WorkAttr.AUXILIARY``: touches no bytes.
+    """
+    return _decorate("consumer", method, options)
+
+
+def _decorate(role: str, method: Callable[..., Any] | None, options: dict[str, Any]) -> Any:
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            setattr(function, SPEC, work_spec(role, function, **options))
+        except ValueError as error:
+            raise refuse(f"@{role}_work on {function.__name__}: {error}") from None
+        return function
+
+    return mark if method is None else mark(method)
+
+
+def work_spec(
+    role: str,
+    function: Callable[..., Any],
+    *,
+    engine: Engine | str | None = None,
+    view: bool = False,
+    returns: Any = (),
+    work_attrs: WorkAttr = WorkAttr.NONE,
+    footprint: Any = None,
+    tx: int | None = None,
+    body: str | None = None,
+    code: str = "",
+    params: dict[str, Any] | None = None,
+    **stock: Any,
+) -> WorkSpec:
+    """The spec of ``function``. Raises ValueError for an unknown engine or a parameter that cannot be stored."""
+    stock |= params or {}
+    if footprint is None:
+        footprint = stock.get("part")  # a body that fills or reads one part touches that part
+    several = returns if isinstance(returns, tuple | list) else (returns,)
+    return WorkSpec(
+        name=function.__name__,
+        role=role,
+        function=function,
+        engine=None if engine is None else Engine(engine),
+        view=view,
+        returns=tuple(r for r in several if r is not None),
+        auxiliary=bool(work_attrs & WorkAttr.AUXILIARY),
+        footprint=footprint,
+        tx=tx,
+        body=body,
+        code=code,
+        params=tuple((key, plain(value)) for key, value in stock.items()),
+    )
+
+
+def plain(value: Any) -> Value:
+    """``value`` as a document holds it. Raises ValueError for what cannot be stored."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return tuple(plain(v) for v in value)
+    if isinstance(value, type):
+        return value.__name__
+    raise ValueError(f"{value!r} cannot be stored; use numbers, strings, booleans, None and tuples of them")
+
+
+def works_of(cls: type) -> dict[str, WorkSpec]:
+    """The works of a resource class, base classes first, in the order of their definition."""
+    found: dict[str, WorkSpec] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in vars(base).items():
+            spec = getattr(value, SPEC, None)
+            if isinstance(spec, WorkSpec):
+                found[name] = spec
+            elif name in found:
+                del found[name]  # overridden by something that is no work
+    return found
+
+
+def return_names(spec: WorkSpec, cls: type) -> tuple[str, ...]:
+    """The declared names, with fields looked up on the class that owns them."""
+    return tuple(_return_name(value, cls) for value in spec.returns)
+
+
+def _return_name(value: Any, cls: type) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dataclasses.Field) and value.name:
+        return value.name
+    for name, own in _members(cls):
+        if own is value:
+            return name
+    raise refuse(f"returns={value!r} is neither a name nor a field of {cls.__name__}")
+
+
+def _members(cls: type) -> Iterable[tuple[str, Any]]:
+    for base in cls.__mro__:
+        yield from vars(base).items()
