@@ -3,7 +3,7 @@
 Ids of nodes survive every edit; new nodes get new ids. An edit that does not fit raises `EditError`.
 """
 
-from .base import Edit, EditError
+from .base import Edit, EditError, declared_names
 from .declarations import SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
 from .fields import GUARD_FIELDS, LOOP_FIELDS, OP_FIELDS, SetField
 from .members import Add, AddEdge, AddTask, Remove, RemoveEdge, RemoveTask, Rename, RenameTask, kinds_of, uses
@@ -42,6 +42,7 @@ __all__ = [
     "WrapNodes",
     "body_of",
     "copies",
+    "declared_names",
     "find",
     "kinds_of",
     "places",

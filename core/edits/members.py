@@ -9,6 +9,7 @@ from ..document import (
     AsyncGroup,
     Document,
     Edge,
+    Engine,
     Loop,
     Mbarrier,
     NamedBarrier,
@@ -247,7 +248,8 @@ def kinds_of(item: Any) -> tuple[OpKind, ...]:
     if isinstance(item, NamedBarrier):
         return (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE)
     if isinstance(item, AsyncGroup):
-        return (OpKind.GROUP_COMMIT, OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ)
+        reads = (OpKind.GROUP_WAIT_READ,) if item.kind is Engine.BULK_STORE else ()
+        return (OpKind.GROUP_COMMIT, OpKind.GROUP_WAIT, *reads)
     return (
         OpKind.MBARRIER_ARRIVE,
         OpKind.MBARRIER_EXPECT,

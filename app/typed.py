@@ -1,0 +1,102 @@
+"""Reading what a person typed into a field, back into the values of a document."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from warpdraft.core.document import Token
+from warpdraft.core.expressions import Integer, Operation, Symbol, ceil_div
+
+_BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
+_CALLS = {"ceil_div", "min", "max"}
+
+
+class NotUnderstood(Exception):
+    """The text means nothing here; the message says what would."""
+
+
+def number(text: str, what: str = "this field", empty: Any = None) -> int | None:
+    """A whole number, in decimal or 0x hexadecimal, with _ , KiB allowed; ``empty`` for nothing."""
+    text = text.strip().replace(",", "")
+    if not text:
+        return empty
+    scale = 1
+    for suffix, factor in (("KiB", 1024), ("k", 1024)):
+        if text.endswith(suffix):
+            text, scale = text[: -len(suffix)].strip(), factor
+            break
+    try:
+        return int(text, 0) * scale
+    except ValueError:
+        raise NotUnderstood(f"{what} must be a whole number, not {text!r}") from None
+
+
+def needed_number(text: str, what: str = "this field") -> int:
+    """A whole number that may not be left out."""
+    value = number(text, what)
+    if value is None:
+        raise NotUnderstood(f"{what} must be a whole number")
+    return value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas or spaces between."""
+    found = tuple(text.replace(",", " ").split())
+    for name in found:
+        if not name.isidentifier():
+            raise NotUnderstood(f"{name!r} is not a name")
+    return found
+
+
+def argument(text: str) -> Token | Any:
+    """A value for a work's parameter: a token's name, or a constant as in Python."""
+    text = text.strip()
+    if text.isidentifier() and text not in ("True", "False", "None"):
+        return Token(text)
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise NotUnderstood(f"{text!r} is neither the name of a value nor a constant") from None
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_plain(item) for item in value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise NotUnderstood(f"{value!r} cannot be stored in a schedule")
+
+
+def integer(text: str, symbols: Iterable[Symbol]) -> Integer:
+    """An expression over ``symbols`` with + - * // % and ceil_div, min, max: a loop's bound."""
+    known = {symbol.name: symbol for symbol in symbols}
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise NotUnderstood(f"{text!r} is not an expression") from None
+    return _integer(tree, known)
+
+
+def _integer(tree: ast.expr, known: dict[str, Symbol]) -> Integer:
+    match tree:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+        case ast.Name(id=name):
+            if name not in known:
+                have = ", ".join(known) or "none"
+                raise NotUnderstood(f"there is no symbol {name}; the document has {have}")
+            return known[name]
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+            return Operation(_BINARY[type(op)], _integer(left, known), _integer(right, known))
+        case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]) if name in _CALLS:
+            if name == "ceil_div":
+                return ceil_div(_integer(left, known), _integer(right, known))
+            return Operation(name, _integer(left, known), _integer(right, known))
+    raise NotUnderstood(
+        f"{ast.unparse(tree)} is not a whole number over symbols; use + - * // % ceil_div min max"
+    )

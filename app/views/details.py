@@ -1,0 +1,97 @@
+"""The details view: the selected finding explained with its witness and fixes, or the form of what is selected."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from warpdraft.core.document import Document
+from warpdraft.core.edits import EditError
+from warpdraft.core.findings import Finding, Fix, Report
+
+from . import words
+from .findings import finding_key
+from .forms import form_of
+
+
+def details_view(
+    document: Document, report: Report | None, kind: str, ids: tuple[str, ...], page: str = ""
+) -> dict:
+    """What the side pane shows. ``page``: the rule's text for a finding."""
+    if kind == "finding":
+        finding = find(report, ids[0])
+        return finding_details(document, finding, page) if finding else {"kind": "empty"}
+    form = form_of(document, kind, ids)
+    return {"kind": "form", "of": kind, **form} if form else {"kind": "empty"}
+
+
+def find(report: Report | None, key: str) -> Finding | None:
+    """The finding with that key in ``report``."""
+    return next((f for f in report.findings if finding_key(f) == key), None) if report else None
+
+
+def finding_details(document: Document, finding: Finding, page: str) -> dict[str, Any]:
+    """Everything that a finding says."""
+    return {
+        "kind": "finding",
+        "key": finding_key(finding),
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "expected": finding.expected,
+        "actual": finding.actual,
+        "notes": list(finding.notes),
+        "case": ", ".join(f"{name} = {value}" for name, value in finding.case),
+        "ops": list(finding.ops),
+        "witness": [{"agent": s.agent, "op": s.op, "text": s.text, "at": s.at} for s in finding.witness],
+        "fixes": [{"title": fix.title, "diff": diff(document, fix)} for fix in finding.fixes],
+        "page": page,
+    }
+
+
+def diff(document: Document, fix: Fix) -> list[list[str]]:
+    """The change that ``fix`` makes, as lines of (sign, text): sign "+", "-", " " or "@" (where)."""
+    after = document
+    try:
+        for edit in fix.edits:
+            after = edit.apply(after)
+    except EditError as error:
+        return [["@", f"no longer fits: {error}"]]
+    return changes(document, after)
+
+
+def changes(before: Document, after: Document) -> list[list[str]]:
+    """What differs between two documents, in the words of the schedule view."""
+    lines: list[list[str]] = []
+    old, new = _texts(before), _texts(after)
+    for name in dict.fromkeys((*old, *new)):
+        hunk = list(difflib.unified_diff(old.get(name, []), new.get(name, []), lineterm="", n=1))[2:]
+        if hunk:
+            lines.append(["@", name])
+            lines += [[line[0], line[1:]] for line in hunk if not line.startswith("@@")]
+    return lines
+
+
+def _texts(document: Document) -> dict[str, list[str]]:
+    texts = {task.name: words.schedule_text(task.body) for task in document.tasks}
+    texts["resources"] = [
+        _facts(item) for item in (*document.resources, *document.barriers, *document.mbarriers)
+    ]
+    texts["tasks"] = [
+        f"{t.name}: {words.warps_text(t.warp_idx, t.num_warps)}, registers {t.num_registers}"
+        for t in document.tasks
+    ]
+    texts["graph"] = [f"{edge.upstream} -> {edge.downstream}" for edge in document.graph]
+    return texts
+
+
+def _facts(item: Any) -> str:
+    parts = [item.name]
+    for part in (getattr(item, "pipeline", None), getattr(item, "storage", None)):
+        if part is not None:
+            parts.append(str(part))
+    parts += [
+        f"{key}={getattr(item, key)}" for key in ("id", "threads", "count", "stages") if hasattr(item, key)
+    ]
+    return " ".join(parts)

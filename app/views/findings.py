@@ -1,0 +1,85 @@
+"""The findings view: the verdict with its scope, and every finding with where it is and what can be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpdraft.core.findings import Finding, Report, Severity
+
+ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
+
+
+def finding_key(finding: Finding) -> str:
+    """Names a finding across checks of one document: its rule and where it points."""
+    return "|".join((finding.code, *finding.ops, *finding.resources, *finding.tasks))
+
+
+def ordered(report: Report) -> list[Finding]:
+    """The findings, errors first, else as reported."""
+    return sorted(report.findings, key=lambda finding: ORDER[finding.severity])
+
+
+def findings_view(report: Report | None, problem: str = "") -> dict[str, Any]:
+    """The list; without a report, ``problem`` says why."""
+    if report is None:
+        return {"items": [], "problem": problem}
+    return {"items": [_item(finding) for finding in ordered(report)], "problem": ""}
+
+
+def _item(finding: Finding) -> dict[str, Any]:
+    return {
+        "key": finding_key(finding),
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "ops": list(finding.ops),
+        "where": [*finding.ops[:6], *finding.resources],
+        "fixes": [fix.title for fix in finding.fixes],
+    }
+
+
+def marks_view(report: Report | None) -> dict[str, dict[str, str]]:
+    """The worst severity at each op, resource and task that a finding names."""
+    marks: dict[str, dict[str, str]] = {"ops": {}, "resources": {}, "tasks": {}}
+    if report is None:
+        return marks
+    for finding in reversed(ordered(report)):  # the worst comes last and stays
+        for id in finding.ops:
+            marks["ops"][id] = finding.severity.value
+        for name in finding.resources:
+            marks["resources"][name] = finding.severity.value
+        for name in finding.tasks:
+            marks["tasks"][name] = finding.severity.value
+    return marks
+
+
+def verdict_view(report: Report | None, checking: bool, problem: str) -> dict[str, Any]:
+    """The verdict in a word, its scope in a phrase, and how many findings of each kind."""
+    if report is None:
+        return {
+            "word": "checking" if checking else "not checked",
+            "scope": problem,
+            "counts": {},
+            "checking": checking,
+        }
+    counts = {s.value: sum(f.severity is s for f in report.findings) for s in Severity}
+    return {"word": report.verdict, "scope": scope_text(report), "counts": counts, "checking": checking}
+
+
+def scope_text(report: Report) -> str:
+    """What the verdict speaks of."""
+    scope = report.scope
+    if scope.kind == "all":
+        return "all trip counts"
+    if scope.kind == "incomplete":
+        return scope.reason
+    return (
+        ", ".join(f"{name} {_values(values)}" for name, values in scope.trip_counts) or "listed trip counts"
+    )
+
+
+def _values(values: tuple[int, ...]) -> str:
+    if len(values) > 2 and values == tuple(range(values[0], values[-1] + 1)):
+        return f"{values[0]}..{values[-1]}"
+    return ", ".join(map(str, values))

@@ -1,0 +1,130 @@
+"""The resources view: what is declared, editable in place, and how much of each memory it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpdraft.core.arrivals import derived_empty_count, derived_full_count
+from warpdraft.core.document import Document, Resource
+from warpdraft.core.layout import SMEM_CAPACITY, TMEM_CAPACITY, layout
+
+from . import words
+
+REGISTERS = 65_536  # 32-bit registers of an SM (CUDA programming guide, compute capability 9.0 and 10.0)
+DEFAULT_REGISTERS = 168  # a thread's share of a launch of 384 threads, rounded down to a multiple of 8
+
+
+def resources_view(document: Document) -> dict[str, Any]:
+    """Resources, barriers and groups with their fields, tasks with warps and registers, and the meters."""
+    return {
+        "meters": _meters(document),
+        "items": [_resource(document, resource) for resource in document.resources],
+        "barriers": [
+            {"name": b.name, "detail": "", "fields": [_field("id", b.id), _field("threads", b.threads)]}
+            for b in document.barriers
+        ]
+        + [
+            {
+                "name": m.name,
+                "detail": "mbarrier",
+                "fields": [_field("count", m.count), _field("stages", m.stages)],
+            }
+            for m in document.mbarriers
+        ],
+        "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups],
+        "tasks": [
+            {
+                "name": t.name,
+                "color": i % 8,
+                "fields": [
+                    _field("warp_idx", t.warp_idx, label="from"),
+                    _field("num_warps", t.num_warps, label="warps"),
+                    _field("num_registers", t.num_registers, label="regs"),
+                ],
+            }
+            for i, t in enumerate(document.tasks)
+        ],
+    }
+
+
+def _field(key: str, value: int | None, derived: int | None = None, label: str = "") -> dict[str, Any]:
+    return {"key": key, "label": label or key, "value": value, "derived": derived}
+
+
+def _resource(document: Document, resource: Resource) -> dict[str, Any]:
+    fields: list[dict[str, Any]] = []
+    if resource.pipeline:
+        fields = [
+            _field("stages", resource.pipeline.stages),
+            _field("bytes", resource.pipeline.bytes, resource.storage.bytes if resource.storage else None),
+            _field("producer_count", resource.pipeline.producer_count, _full(document, resource), "full"),
+            _field("consumer_count", resource.pipeline.consumer_count, _empty(document, resource), "empty"),
+        ]
+    elif resource.storage:
+        fields = [_field("storage.stages", resource.storage.stages, label="stages")]
+        fields += [_field("storage.bytes", resource.storage.bytes, label="bytes")]
+    return {
+        "name": resource.name,
+        "space": resource.space.value,
+        "detail": _size_text(resource),
+        "fields": fields,
+        "pipeline": resource.pipeline is not None,
+    }
+
+
+def _full(document: Document, resource: Resource) -> int:
+    return derived_full_count(document, resource)
+
+
+def _empty(document: Document, resource: Resource) -> int:
+    return derived_empty_count(document, resource)
+
+
+def _size_text(resource: Resource) -> str:
+    if resource.storage is None:
+        return ""
+    if resource.space.value == "tmem":
+        return f"{resource.storage.stages} x {resource.storage.bytes} columns"
+    return f"{resource.storage.stages} x {words.bytes_text(resource.storage.bytes)}"
+
+
+def _meters(document: Document) -> list[dict[str, Any]]:
+    used = layout(document)
+    meters = [
+        _meter(
+            "SMEM",
+            used.smem_bytes,
+            SMEM_CAPACITY,
+            words.bytes_text(used.smem_bytes),
+            words.bytes_text(SMEM_CAPACITY),
+        )
+    ]
+    if used.tmem_columns:
+        meters.append(
+            _meter(
+                "TMEM", used.tmem_columns, TMEM_CAPACITY, f"{used.tmem_columns}", f"{TMEM_CAPACITY} columns"
+            )
+        )
+    meters.append(_registers(document))
+    return meters
+
+
+def _registers(document: Document) -> dict[str, Any]:
+    """Registers of a CTA, by the warpgroup: idle warps of a group hold what its tasks hold."""
+    groups: dict[int, int] = {}
+    for task in document.tasks:
+        for group in range(task.warp_idx // 4, (task.warp_idx + task.num_warps - 1) // 4 + 1):
+            groups[group] = max(groups.get(group, 0), task.num_registers or DEFAULT_REGISTERS)
+    total = sum(128 * registers for registers in groups.values())
+    return _meter("Registers", total, REGISTERS, f"{total:,}", f"{REGISTERS:,}")
+
+
+def _meter(label: str, used: int, capacity: int, text: str, limit: str) -> dict[str, Any]:
+    return {
+        "label": label,
+        "part": min(1.0, used / capacity),
+        "over": used > capacity,
+        "text": text,
+        "limit": limit,
+        "percent": round(100 * used / capacity),
+    }

@@ -1,0 +1,145 @@
+"""How the views put ops, loops and guards in words, as an author would write them."""
+
+from __future__ import annotations
+
+from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind, Token, Value
+
+VERBS = {
+    OpKind.ACQUIRE: "acquire",
+    OpKind.COMMIT: "commit",
+    OpKind.TRY_ACQUIRE: "try_acquire",
+    OpKind.WAIT: "wait",
+    OpKind.RELEASE: "release",
+    OpKind.TRY_WAIT: "try_wait",
+    OpKind.GROUP_COMMIT: "commit",
+    OpKind.GROUP_WAIT: "wait",
+    OpKind.GROUP_WAIT_READ: "wait_read",
+    OpKind.BARRIER_SYNC: "sync",
+    OpKind.BARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_EXPECT: "expect",
+    OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect",
+    OpKind.MBARRIER_WAIT: "wait",
+    OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
+    OpKind.SYNC_WARP: "sync_warp",
+    OpKind.CLUSTER_SYNC: "cluster_sync",
+    OpKind.CLUSTER_ARRIVE: "cluster_arrive",
+    OpKind.CLUSTER_WAIT: "cluster_wait",
+}
+
+# The kinds of op as a reader tells them apart: who blocks, who lets go on, who does work, who orders memory.
+BLOCKING = {
+    OpKind.ACQUIRE,
+    OpKind.WAIT,
+    OpKind.GROUP_WAIT,
+    OpKind.GROUP_WAIT_READ,
+    OpKind.BARRIER_SYNC,
+    OpKind.MBARRIER_WAIT,
+    OpKind.CLUSTER_SYNC,
+    OpKind.CLUSTER_WAIT,
+}
+ORDERING = {OpKind.FENCE_PROXY_ASYNC, OpKind.SYNC_WARP}
+NO_TARGET = ORDERING | {OpKind.CLUSTER_SYNC, OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT}
+
+
+def role(op: Op) -> str:
+    """ "work", "wait" (may block), "order" (fences) or "signal" (lets others go on)."""
+    if op.kind is OpKind.WORK:
+        return "work"
+    if op.kind in BLOCKING:
+        return "wait"
+    return "order" if op.kind in ORDERING else "signal"
+
+
+def verb(op: Op) -> str:
+    """The method that an author would call."""
+    return op.work if op.kind is OpKind.WORK else VERBS[op.kind]
+
+
+def value_text(value: Token | Value) -> str:
+    """An argument as written: a token by its name, a constant as in Python."""
+    return value.name if isinstance(value, Token) else repr(value)
+
+
+def arguments(op: Op) -> str:
+    """What stands between the parentheses; a parameter that has its token's name is not repeated."""
+    parts = [
+        value_text(value)
+        if isinstance(value, Token) and value.name == name
+        else f"{name}={value_text(value)}"
+        for name, value in op.args
+    ]
+    if op.stage is not None:
+        parts.append(f"stage={op.stage}")
+    if op.count is not None:
+        parts.append(str(op.count))
+    if op.tx is not None:
+        parts.append(f"tx={op.tx}")
+    return ", ".join(parts)
+
+
+def op_text(op: Op) -> str:
+    """One op on one line: ``coord = gmem_a.coords()``."""
+    call = f"{op.target}.{verb(op)}" if op.target else verb(op)
+    made = f"{', '.join(op.results)} = " if op.results else ""
+    return f"{made}{call}({arguments(op)})"
+
+
+def loop_text(loop: Loop) -> str:
+    """A loop's head."""
+    if loop.kind == "tile":
+        skip = f", skip if {loop.skip_if}" if loop.skip_if else ""
+        return f"for {loop.var} of {loop.queue or 'tiles'} ({loop.stop}{skip})"
+    step = f" step {loop.step}" if loop.step != 1 else ""
+    unroll = f", unroll {loop.unroll}" if loop.unroll else ""
+    return f"for {loop.var} in {loop.start} .. {loop.stop}{step}{unroll}"
+
+
+def guard_text(guard: Guard) -> str:
+    """A guard's condition."""
+    match guard.kind:
+        case GuardKind.ELECT_WARP:
+            return f"only warp {guard.warp}"
+        case GuardKind.ELECT_LANE:
+            return "only one lane of each warp"
+        case GuardKind.FIRST_ITER:
+            return f"first {guard.loop}"
+        case GuardKind.LAST_ITER:
+            return f"last {guard.loop}"
+        case GuardKind.EVERY:
+            every = f"every {guard.loop}" if guard.period == 1 else f"every {guard.period}. {guard.loop}"
+            return f"{every} from {guard.start}"
+        case GuardKind.WHEN_TRUE:
+            return f"when {guard.key}"
+        case GuardKind.WHEN_FALSE:
+            return f"when not {guard.key}"
+    return "unless the tile is skipped"
+
+
+def node_text(node: Node) -> str:
+    """Any node on one line."""
+    if isinstance(node, Op):
+        return op_text(node)
+    return loop_text(node) if isinstance(node, Loop) else guard_text(node)
+
+
+def warps_text(first: int, number: int) -> str:
+    """The warps of a task: "warp 8" or "warps 0-7"."""
+    return f"warp {first}" if number == 1 else f"warps {first}-{first + number - 1}"
+
+
+def bytes_text(number: int) -> str:
+    """Bytes in the largest unit that keeps them short: 512 B, 48 KiB, 1.5 KiB."""
+    if number < 1024:
+        return f"{number} B"
+    return f"{number / 1024:.1f}".rstrip("0").rstrip(".") + " KiB"
+
+
+def schedule_text(nodes: tuple[Node, ...], indent: int = 0) -> list[str]:
+    """A task's schedule as indented lines, for previews of edits."""
+    lines: list[str] = []
+    for node in nodes:
+        lines.append("    " * indent + node_text(node))
+        if not isinstance(node, Op):
+            lines += schedule_text(node.body, indent + 1)
+    return lines
