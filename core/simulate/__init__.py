@@ -1,6 +1,6 @@
 """The predicted timeline: a discrete-event simulation of one CTA with a small cost table."""
 
-from .costs import SM90_COSTS, Costs, costs_of
+from .costs import SM90_COSTS, SM100_COSTS, Costs, costs_of
 from .perfetto import to_perfetto
 from .simulate import simulate
 from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
@@ -8,6 +8,7 @@ from .values import default_values
 
 __all__ = [
     "SM90_COSTS",
+    "SM100_COSTS",
     "Arrow",
     "Bar",
     "Blocked",

@@ -24,11 +24,12 @@ LANES = {
 
 
 class Flight(NamedTuple):
-    """When an asynchronous op is served, has read its source, and is done."""
+    """When an asynchronous op is served, has read its source, and is done; and when its issue lets the warp go on."""
 
     start: int
     read: int
     end: int
+    returns: int = 0
 
 
 class Engines:
@@ -49,7 +50,9 @@ class Engines:
         """Queues ``event``, issued by ``warp`` of ``task`` up to ``time``."""
         engine, costs = event.engine, self.costs
         if engine is Engine.TMA:
-            return self._copy(engine, event.bytes or _touched(event), costs.tma_bytes_per_cycle, 0, costs.tma_latency, time)
+            return self._copy(
+                engine, event.bytes or _touched(event), costs.tma_bytes_per_cycle, 0, costs.tma_latency, time
+            )
         if engine is Engine.BULK_STORE:
             read, done = costs.store_read_latency, costs.store_latency
             return self._copy(engine, _touched(event), costs.store_bytes_per_cycle, read, done, time)
@@ -75,7 +78,10 @@ class Engines:
         self._free[pipe] = end
         if pipe[1] == 0:
             self._work(engine, cycles)
-        return Flight(start, end, end + self.costs.mma_latency)
+        returns = (
+            0 if whole else start - self.costs.mma_ahead
+        )  # wgmma fills a short queue, then its issue blocks
+        return Flight(start, end, end + self.costs.mma_latency, returns)
 
     def _mma_cycles(self, work: Work | None, warps: int, pipes: int) -> int:
         """2 m n k flop, shared evenly by ``warps``, at the rate of one of ``pipes``; rate halves with each doubling of the

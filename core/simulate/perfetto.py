@@ -34,7 +34,9 @@ def to_perfetto(timeline: Timeline) -> dict[str, Any]:
         common = {"name": "frees", "cat": "arrow", "id": number}
         for phase, lane, time in (("s", arrow.lane, arrow.time), ("f", arrow.to_lane, arrow.to_time)):
             process, thread = _track(timeline, lane, 0)
-            events.append({"ph": phase, "bp": "e", "pid": process, "tid": thread, "ts": max(0, time - 1), **common})
+            events.append(
+                {"ph": phase, "bp": "e", "pid": process, "tid": thread, "ts": max(0, time - 1), **common}
+            )
     return {"traceEvents": _names(tracks) + events, "otherData": _about(timeline)}
 
 
@@ -51,14 +53,24 @@ def _complete(
     process: int, thread: int, name: str, category: str, start: int, end: int, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     times = {"ts": start, "dur": end - start}
-    return {"ph": "X", "pid": process, "tid": thread, "name": name, "cat": category, **times, "args": arguments}
+    return {
+        "ph": "X",
+        "pid": process,
+        "tid": thread,
+        "name": name,
+        "cat": category,
+        **times,
+        "args": arguments,
+    }
 
 
 def _names(tracks: dict[tuple[int, int], str]) -> list[dict[str, Any]]:
     named = [("process_name", WARPS, 0, "warps"), ("process_name", ENGINES, 0, "engines")]
     named.append(("process_name", STAGES, 0, "stages"))
     named += [("thread_name", process, thread, name) for (process, thread), name in sorted(tracks.items())]
-    return [{"ph": "M", "name": kind, "pid": p, "tid": t, "args": {"name": name}} for kind, p, t, name in named]
+    return [
+        {"ph": "M", "name": kind, "pid": p, "tid": t, "args": {"name": name}} for kind, p, t, name in named
+    ]
 
 
 def _about(timeline: Timeline) -> dict[str, Any]:

@@ -37,10 +37,18 @@ class Recorder:
         return self._engines[name]
 
     def bar(
-        self, lane: int, event: Event, start: int, end: int, kind: str, resource: str = "", stage: int = -1
+        self,
+        lane: int,
+        event: Event,
+        start: int,
+        end: int,
+        kind: str,
+        resource: str = "",
+        stage: int = -1,
+        open: bool = False,
     ) -> None:
         """One bar of ``event`` on ``lane``."""
-        self.bars.append(Bar(lane, event.op, event.at, start, end, kind, resource, stage))
+        self.bars.append(Bar(lane, event.op, event.at, start, end, kind, resource, stage, 0, open))
 
     def merged(
         self, lane: int, event: Event, start: int, end: int, key: object, resource: str, stage: int
@@ -69,9 +77,10 @@ class Recorder:
             self.stages.append(Occupancy(*key, before, since, time))
         self._states[key] = (state, time)
 
-    def end_of_bars(self) -> int:
-        """Cycle at which the last bar ends."""
-        return max((b.end for b in self.bars), default=0)
+    def end(self) -> int:
+        """Cycle of the last thing that was recorded."""
+        changes = (since for _, since in self._states.values())
+        return max((*changes, *(b.end for b in self.bars)), default=0)
 
     def close(self, total: int) -> None:
         """Ends the occupancy at ``total``, orders everything by lane and time, and gives overlapping bars rows."""

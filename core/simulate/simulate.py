@@ -30,5 +30,7 @@ def simulate(
     taken = bounded(document, wanted, max_steps)
     program = unroll(document, taken)
     timeline = Simulation(document, program, costs or costs_of(document), max_steps).run()
-    cut = tuple(f"{n} simulated at {taken[n]} instead of {wanted[n]}" for n in wanted if taken[n] != wanted[n])
+    cut = tuple(
+        f"{n} simulated at {taken[n]} instead of {wanted[n]}" for n in wanted if taken[n] != wanted[n]
+    )
     return replace(timeline, notes=cut + timeline.notes) if cut else timeline

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+from .. import phases
 from ..document import Document, Engine
-from ..program import BarrierKind, Event, EventKind, Program
+from ..program import Barrier, BarrierKind, Event, EventKind, Program
 from ..tree import find_target, ops_of
 from .costs import Costs
 from .engines import LANES, Engines
@@ -18,25 +19,28 @@ COMPLETED_STATES = {"empty": "empty", "full": "full"}  # a phase of this side co
 
 
 class Signal:
-    """The state of one barrier. An mbarrier: arrivals and bytes still owed in the open phase, completed phases; a named
-    barrier: warps that have joined the open generation."""
+    """A barrier's state (`core.phases`) and the waits that it holds."""
 
-    __slots__ = ("completed", "count", "joined", "pending", "tx", "waiting")
+    __slots__ = ("state", "waiting", "warps")
 
-    def __init__(self, count: int) -> None:
-        self.count = self.pending = count
-        self.tx = self.completed = self.joined = 0
+    def __init__(self, barrier: Barrier) -> None:
+        named = barrier.kind is BarrierKind.NAMED
+        self.state = phases.Meeting() if named else phases.fresh(barrier.count)
+        self.warps = barrier.count
         self.waiting: list[tuple[int, Event, int]] = []  # lane, wait, since
 
     def passes(self, event: Event) -> bool:
-        """Whether the one parity bit lets ``event`` pass (PTX ISA, mbarrier.test_wait.parity)."""
-        parity = event.parity if event.number is None else event.number % 2
-        return (self.completed - 1) % 2 == parity
+        """Whether the parity bit lets the mbarrier wait ``event`` pass."""
+        parity = event.parity if event.number is None else phases.parity_of(event.number)
+        return phases.passes(self.state, parity)
 
     def owed(self) -> str:
-        """What the open phase still lacks."""
-        parts = [f"{self.pending} of {self.count} arrivals"] if self.pending else []
-        return " and ".join(parts + ([f"{self.tx} bytes"] if self.tx else [])) or "another phase"
+        """What the open phase or generation still lacks."""
+        if isinstance(self.state, phases.Meeting):
+            return f"{self.warps - self.state.inside} of {self.warps} warps"
+        pending, tx = self.state.pending, self.state.tx
+        parts = [f"{pending} of {self.warps} arrivals"] if pending else []
+        return " and ".join(parts + ([f"{tx} bytes"] if tx else [])) or "another phase"
 
 
 class Warp:
@@ -47,7 +51,9 @@ class Warp:
     def __init__(self, lane: int, events: list[Event], task, warp: int) -> None:
         self.lane, self.events, self.task, self.warp = lane, events, task, warp
         self.position, self.done = 0, False
-        self.open: dict[Engine, list[tuple[int, int, Cause]]] = {}  # (read, end, cause) of ops in no group yet
+        self.open: dict[
+            Engine, list[tuple[int, int, Cause]]
+        ] = {}  # (read, end, cause) of ops in no group yet
         self.groups: dict[Engine, list[list[tuple[int, int, Cause]]]] = {}
         self.tcgen05 = 0  # when all tcgen05 ops issued so far are done
 
@@ -60,7 +66,7 @@ class Simulation:
         self.recorder, self.engines = Recorder(program), Engines(document, costs)
         tasks = {t.name: t for t in document.tasks}
         self.warps = [Warp(i, s.events, tasks[s.task], s.warp) for i, s in enumerate(program.streams)]
-        self.signals = [Signal(b.count) for b in program.barriers]
+        self.signals = [Signal(b) for b in program.barriers]
         self.ops = {op.id: op for task in document.tasks for op in ops_of(task)}
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
         self.targets = {o.target: find_target(document, o.target) for o in self.ops.values()}
@@ -68,6 +74,7 @@ class Simulation:
             if barrier.side in ("full", "empty"):
                 self.recorder.know(barrier.resource, barrier.stage)
         self.queue: list[tuple[int, int, Callable[..., None], tuple]] = []
+        self.notes: dict[str, str] = {}
         self.number = 0
         self.steps = 0
         self.handlers: dict[EventKind, Callable[[Warp, Event, int], None]] = {
@@ -97,14 +104,13 @@ class Simulation:
             action(*arguments, time)
         truncated = bool(self.queue)
         blocked = [] if truncated else self._blocked()
-        total = max(self.recorder.end_of_bars(), max((b.since for b in blocked), default=0))
+        total = max(self.recorder.end(), max((b.since for b in blocked), default=0))
         for item in blocked:
-            bar = self.recorder.bars
             event = self.warps[item.lane].events[self.warps[item.lane].position]
-            self.recorder.bar(item.lane, event, item.since, total, "wait", *self._about(event))
-            bar[-1] = bar[-1]._replace(open=True)
+            self.recorder.bar(item.lane, event, item.since, total, "wait", *self._about(event), open=True)
         self.recorder.close(total)
-        notes = (f"stopped after {self.steps} steps",) if truncated else ()
+        if truncated:
+            self.notes[""] = f"stopped after {self.steps} steps"
         recorder = self.recorder
         return Timeline(
             tuple(recorder.lanes),
@@ -117,7 +123,7 @@ class Simulation:
             tuple(blocked),
             self.program.values,
             tuple(sorted(self.engines.busy.items())),
-            notes,
+            tuple(self.notes.values()),
         )
 
     # -- time ---------------------------------------------------------------------------------------------------------
@@ -180,7 +186,7 @@ class Simulation:
             warp.tcgen05 = max(warp.tcgen05, flight.end)
         elif engine is not Engine.TMA:
             warp.open.setdefault(engine, []).append((flight.read, flight.end, cause))
-        self._pay(warp, event, time, issued - time)
+        self._pay(warp, event, time, max(issued, flight.returns) - time)
 
     # -- groups -------------------------------------------------------------------------------------------------------
     def _group_commit(self, warp: Warp, event: Event, time: int) -> None:
@@ -191,7 +197,9 @@ class Simulation:
         groups = warp.groups.get(event.engine, [])
         covered = groups[: max(0, len(groups) - (event.number or 0))]
         read = event.kind is EventKind.GROUP_WAIT_READ
-        last = max(((f[0] if read else f[1], f[2]) for g in covered for f in g), default=None, key=lambda x: x[0])
+        last = max(
+            ((f[0] if read else f[1], f[2]) for g in covered for f in g), default=None, key=lambda x: x[0]
+        )
         if not read:
             del groups[: len(covered)]
         if last is None or last[0] <= time:
@@ -206,17 +214,15 @@ class Simulation:
     def _wait(self, warp: Warp, event: Event, time: int) -> None:
         signal = self.signals[event.barrier]
         if signal.passes(event):
-            self._passed(event, time)
+            self._stage(event.barrier, PASSED_STATES, time)
             self._pay(warp, event, time, self.costs.wait_ready)
         else:
             signal.waiting.append((warp.lane, event, time))
 
     def _arrive(self, warp: Warp, event: Event, time: int) -> None:
         cause = (warp.lane, event.op, event.at, time + self.costs.arrive)
-        arrivals, effect = event.number or 0, time + self.costs.arrive + self.costs.arrive_latency
-        if event.bytes:  # expected at once: the copies that follow are never ahead of it
-            self.signals[event.barrier].tx += event.bytes
-        self._at(effect, self._effect, event.barrier, arrivals, 0, cause)
+        effect = time + self.costs.arrive + self.costs.arrive_latency
+        self._at(effect, self._effect, event.barrier, event.number or 0, event.bytes, cause)
         self._pay(warp, event, time, self.costs.arrive)
 
     def _commit_arrive(self, warp: Warp, event: Event, time: int) -> None:
@@ -226,18 +232,22 @@ class Simulation:
 
     def _effect(self, barrier: int, arrivals: int, nbytes: int, cause: Cause, time: int) -> None:
         signal = self.signals[barrier]
-        signal.pending -= arrivals
-        signal.tx += nbytes
-        if signal.pending > 0 or signal.tx:
+        before = signal.state
+        try:
+            signal.state = phases.arrive(before, arrivals, nbytes)
+        except phases.OverArrival:
+            self.notes[cause[1]] = (
+                f"{cause[1]} arrives once too often on {self.program.barriers[barrier].name}: ignored"
+            )
+        if signal.state.completed == before.completed:
             return
-        signal.completed += 1
-        signal.pending = signal.count
-        self._completed(barrier, time)
+        self._stage(barrier, COMPLETED_STATES, time)
         waiting, signal.waiting = signal.waiting, []
         for lane, event, since in waiting:
             if signal.passes(event):
-                self._woken(lane, event, since, time, time + self.costs.wake, cause)
-                self._passed(event, time + self.costs.wake)
+                end = max(time + self.costs.wake, since + self.costs.wait_ready)
+                self._woken(lane, event, since, time, end, cause)
+                self._stage(event.barrier, PASSED_STATES, end)
             else:
                 signal.waiting.append((lane, event, since))
 
@@ -245,12 +255,6 @@ class Simulation:
         self.recorder.bar(lane, event, since, end, "wait", *self._about(event))
         self.recorder.arrow((*cause[:3], min(cause[3], time)), lane, event, end)
         self._go_on(self.warps[lane], end)
-
-    def _passed(self, event: Event, time: int) -> None:
-        self._stage(event.barrier, PASSED_STATES, time)
-
-    def _completed(self, barrier: int, time: int) -> None:
-        self._stage(barrier, COMPLETED_STATES, time)
 
     def _stage(self, number: int, states: dict[str, str], time: int) -> None:
         barrier = self.program.barriers[number]
@@ -260,14 +264,14 @@ class Simulation:
     # -- named barriers -----------------------------------------------------------------------------------------------
     def _sync(self, warp: Warp, event: Event, time: int) -> None:
         signal = self.signals[event.barrier]
-        signal.joined += 1
+        generation = signal.state.completed
+        signal.state = phases.join(signal.state, 1, signal.warps)
         if event.kind is EventKind.BAR_ARRIVE:
             self._pay(warp, event, time, self.costs.arrive)
         else:
             signal.waiting.append((warp.lane, event, time))
-        if signal.joined < signal.count:
+        if not phases.released(signal.state, generation):
             return
-        signal.joined = 0
         waiting, signal.waiting = signal.waiting, []
         for lane, waiter, since in waiting:
             end = time + self.costs.sync
@@ -278,9 +282,9 @@ class Simulation:
 
     def _blocked(self) -> list[Blocked]:
         found = []
-        for number, signal in enumerate(self.signals):
-            barrier = self.program.barriers[number]
-            named = barrier.kind is BarrierKind.NAMED
-            owed = f"{signal.count - signal.joined} of {signal.count} warps" if named else signal.owed()
-            found += [Blocked(lane, e.op, e.at, barrier.name, since, owed) for lane, e, since in signal.waiting]
+        for barrier, signal in zip(self.program.barriers, self.signals, strict=True):
+            owed = signal.owed()
+            found += [
+                Blocked(lane, e.op, e.at, barrier.name, since, owed) for lane, e, since in signal.waiting
+            ]
         return sorted(found)
