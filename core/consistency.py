@@ -1,0 +1,124 @@
+"""What must hold for a document to be read at all: names are unique, and every reference has something to refer to.
+
+Everything else that may be wrong with a schedule is a hazard, which the verifier reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from .document import Document, Guard, Loop, Node, Op, OpKind
+from .expressions import Symbol, symbols_of
+
+TARGETS = {
+    "resource": (
+        OpKind.ACQUIRE,
+        OpKind.TRY_ACQUIRE,
+        OpKind.COMMIT,
+        OpKind.WAIT,
+        OpKind.TRY_WAIT,
+        OpKind.RELEASE,
+        OpKind.WORK,
+    ),
+    "async group": (OpKind.GROUP_COMMIT, OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ),
+    "named barrier": (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE),
+    "mbarrier": (
+        OpKind.MBARRIER_ARRIVE,
+        OpKind.MBARRIER_EXPECT,
+        OpKind.MBARRIER_ARRIVE_EXPECT,
+        OpKind.MBARRIER_WAIT,
+    ),
+}
+TARGET_OF = {kind: what for what, kinds in TARGETS.items() for kind in kinds}
+
+
+def problem(document: Document) -> tuple[str, str] | None:
+    """The first inconsistency of ``document``: (where, what), or None."""
+    return next(_problems(document), None)
+
+
+def _problems(document: Document) -> Iterator[tuple[str, str]]:
+    names: dict[str, str] = {}  # of the shared namespace, with what each is
+    for field, what in (
+        ("resources", "resource"),
+        ("barriers", "named barrier"),
+        ("mbarriers", "mbarrier"),
+        ("groups", "async group"),
+    ):
+        for i, item in enumerate(getattr(document, field)):
+            if item.name in names:
+                yield (
+                    f"{field}[{i}].name",
+                    f"{item.name!r} is already the name of a {names[item.name]}; rename one",
+                )
+            names[item.name] = what
+    for i, resource in enumerate(document.resources):
+        yield from _doubled(f"resources[{i}].works", "work", [w.name for w in resource.works])
+        parts = resource.storage.parts if resource.storage else ()
+        yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
+    yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
+    yield from _doubled("tasks", "task", [t.name for t in document.tasks])
+    yield from _references(document, names)
+
+
+def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for i, edge in enumerate(document.graph):
+        yield from _resource(f"graph[{i}].upstream", edge.upstream, names)
+        yield from _resource(f"graph[{i}].downstream", edge.downstream, names)
+    ids: set[str] = set()
+    for i, task in enumerate(document.tasks):
+        for side in ("src", "dst"):
+            for j, name in enumerate(getattr(task, side)):
+                yield from _resource(f"tasks[{i}].{side}[{j}]", name, names)
+        for path, node in _walk(task.body, f"tasks[{i}].body"):
+            if node.id in ids:
+                yield f"{path}.id", f"{node.id!r} is already the id of another op; give it one of its own"
+            ids.add(node.id)
+            if isinstance(node, Op):
+                yield from _target(path, node, names)
+            elif isinstance(node, Loop):
+                yield from _loop(path, node, names, set(document.symbols))
+
+
+def _target(path: str, op: Op, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    wanted = TARGET_OF.get(op.kind)
+    if wanted is None:
+        if op.target:
+            yield f"{path}.target", f"{op.kind} has no target; remove {op.target!r}"
+    elif op.target not in names:
+        yield f"{path}.target", f"nothing is called {op.target!r}; declare it or name another {wanted}"
+    elif names[op.target] != wanted:
+        yield f"{path}.target", f"{op.kind} needs a {wanted}, but {op.target!r} is a {names[op.target]}"
+
+
+def _loop(path: str, loop: Loop, names: dict[str, str], symbols: set[Symbol]) -> Iterator[tuple[str, str]]:
+    if loop.kind not in ("domain", "tile"):
+        yield f"{path}.kind", f'a loop is "domain" or "tile", not {loop.kind!r}'
+    if loop.queue:
+        yield from _resource(f"{path}.queue", loop.queue, names)
+    for bound in ("start", "stop", "step"):
+        for symbol in symbols_of(getattr(loop, bound)):
+            if symbol not in symbols:
+                yield (
+                    f"{path}.{bound}",
+                    f"symbol {symbol.name!r} (min {symbol.min}) is not declared in symbols",
+                )
+
+
+def _resource(path: str, name: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    if names.get(name) != "resource":
+        is_other = f"{name!r} is a {names[name]}" if name in names else f"nothing is called {name!r}"
+        yield path, f"{is_other}; name a declared resource"
+
+
+def _doubled(path: str, what: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            yield f"{path}[{i}].name", f"two {what}s are called {name!r}; rename one"
+
+
+def _walk(nodes: Iterable[Node], path: str) -> Iterator[tuple[str, Node]]:
+    for i, node in enumerate(nodes):
+        yield f"{path}[{i}]", node
+        if isinstance(node, Loop | Guard):
+            yield from _walk(node.body, f"{path}[{i}].body")
