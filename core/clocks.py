@@ -1,0 +1,399 @@
+"""One greedy execution of a machine program with vector clocks, and the checks that make one execution enough.
+
+A clock has one component for each warp stream (its own events so far), each barrier (generations known complete) and each
+async channel of a stream (groups known complete). An async completion needs none of its own: its only ways out are barriers
+and groups. A clock is an immutable tuple, so a snapshot is a reference. If the checks named below find nothing, every
+interleaving has the same generations and the same happens-before; then a stuck run is the deadlock of every run, and two
+conflicting accesses that are unordered here are a race (docs: "How the verifier works").
+
+Checks: misassigned (R1) every contribution of generation g + 1 is after every one of generation g; early_pass (R2a) all
+contributions of g - 1 are before the wait for g; overrun (R2b) the wait for g is before some contribution of g + 1;
+early_close and zero_tx (R3) no phase is closed by its bytes alone; over_arrival: undefined behaviour; alias (I1) the wait
+passed at another generation than it means.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from time import perf_counter
+from typing import NamedTuple
+
+from . import early_close, phases
+from .document import Engine
+from .phases import Meeting, Phase
+from .program import BarrierKind, Event, EventKind, Program
+from .races import NEVER, SYNC, TCGEN, Races
+
+Clock = tuple[int, ...]
+GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
+MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
+
+
+class Entry(NamedTuple):
+    """One contribution to the open generation of a barrier."""
+
+    stream: int
+    index: int  # 1-based place in the stream
+    base: Clock
+    kind: EventKind
+    bytes: int
+
+
+class Incident(NamedTuple):
+    """A failed check, at event ``index`` (1-based) of ``stream``; ``other`` is an event that it should be ordered with."""
+
+    kind: str
+    barrier: int
+    generation: int
+    stream: int
+    index: int
+    base: Clock
+    other: tuple[int, int] | None = None
+    passed: int = 0  # alias: the generation at which the wait passed
+
+
+class Execution:
+    """Runs a program. After `run`: ``incidents``, ``races``, ``fences`` (missing ones), ``blocked``, and the end state."""
+
+    def __init__(
+        self, program: Program, proxied: frozenset[str] = frozenset(), deadline: float | None = None
+    ):
+        self.program, self.deadline = program, deadline
+        streams, barriers = program.streams, program.barriers
+        self.n = n = len(streams)
+        self.weight = [s.weight for s in streams]
+        self.channel: dict[tuple[int, Engine], int] = {}  # first of two: complete, read
+        self.irregular: set[int] = set()  # barriers with a stand-alone expect_tx or a copy of no bytes
+        size = self._scan(n + len(barriers))
+        zero = (0,) * size
+        self.base: list[Clock] = [zero] * n
+        self.at = [0] * n  # events done
+        self.groups = dict.fromkeys(self.channel, phases.Groups())
+        self.state: list[Phase | Meeting] = [
+            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else Meeting() for b in barriers
+        ]
+        self.cumul: list[Clock] = [zero] * len(barriers)  # joined contributions of all completed generations
+        self.log: list[list[Entry]] = [[] for _ in barriers]  # contributions of the open generation
+        self.last: list[dict[int, int]] = [{} for _ in barriers]  # stream -> place, of the generation before
+        self.before: list[dict[int, int]] = [{} for _ in barriers]  # ... and of the one before that
+        self.waits: list[list[tuple[int, int, Clock]]] = [
+            [] for _ in barriers
+        ]  # passed since the last completion
+        self.parked: list[list[int]] = [[] for _ in barriers]
+        self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
+        self.commits: dict[
+            int, dict[int, list[tuple[int, int]]]
+        ] = {}  # tcgen05: stream -> barrier -> (place, gen)
+        self.fenced: list[list[tuple[int, Clock]]] = [[] for _ in streams]
+        self.order: list[tuple[int, int, int]] = []  # slices of the execution: stream, from, to
+        self.incidents: list[Incident] = []
+        self.seen: set[tuple[str, str, int]] = set()
+        self.stopped = ""
+        self.races = Races(program, proxied, self)
+        self.ready: deque[int] = deque(range(n))
+
+    def _scan(self, size: int) -> int:
+        """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
+        for w, stream in enumerate(self.program.streams):
+            for kind, engine, b, nbytes in {
+                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] == 5
+            }:
+                if engine in GROUPED and (w, engine) not in self.channel:
+                    self.channel[w, engine], size = size, size + 2
+                if kind is EventKind.EXPECT or (kind is EventKind.ASYNC and b >= 0 and nbytes == 0):
+                    self.irregular.add(b)
+        return size
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+    def run(self) -> Execution:
+        """Executes until everything is done, stuck, or stopped."""
+        handlers = self._handlers()
+        ready, streams, at = self.ready, self.program.streams, self.at
+        while ready and not self.stopped:
+            w = ready.popleft()
+            events, start = streams[w].events, at[w]
+            i, end = start, len(events)
+            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
+                i += 1
+            at[w] = i
+            if i > start:
+                self.order.append((w, start, i))
+            if self.deadline is not None and perf_counter() > self.deadline:
+                self.stopped = "time"
+        if not self.stopped:
+            self._finish()
+        return self
+
+    @property
+    def blocked(self) -> list[int]:
+        """The streams that could not run to their end."""
+        return [w for w, s in enumerate(self.program.streams) if self.at[w] < len(s.events)]
+
+    def _handlers(self) -> list:
+        table = {
+            EventKind.WORK: self._work,
+            EventKind.ASYNC: self._async,
+            EventKind.WAIT: self._wait,
+            EventKind.TRY: self._try,
+            EventKind.ARRIVE: self._arrive,
+            EventKind.EXPECT: self._expect,
+            EventKind.ARRIVE_EXPECT: self._arrive,
+            EventKind.COMMIT_ARRIVE: self._commit_arrive,
+            EventKind.GROUP_COMMIT: self._group_commit,
+            EventKind.GROUP_WAIT: self._group_wait,
+            EventKind.GROUP_WAIT_READ: self._group_wait_read,
+            EventKind.SYNC: self._sync,
+            EventKind.BAR_ARRIVE: self._bar_arrive,
+            EventKind.FENCE: self._fence,
+            EventKind.SYNC_WARP: self._nothing,
+        }
+        return [table[kind] for kind in EventKind]
+
+    def _nothing(self, w: int, j: int, e: Event) -> bool:
+        return True
+
+    # -- accesses -----------------------------------------------------------------------------------------------------
+    def _work(self, w: int, j: int, e: Event) -> bool:
+        if e.accesses:
+            self.races.touch(w, j, self.base[w], e, SYNC, 0)
+        return True
+
+    def _async(self, w: int, j: int, e: Event) -> bool:
+        engine, b = e.engine, e.barrier
+        key = (w, engine)
+        if key in self.channel:
+            groups = self.groups[key]
+            self.groups[key] = phases.issue(groups)
+            comp, value = self.channel[key], groups.committed + 1
+        elif b >= 0:
+            comp, value = self.n + b, self.state[b].completed + 1
+        else:
+            comp, value = (TCGEN, j) if engine is Engine.TCGEN05 else (NEVER, 0)
+        if e.accesses:
+            self.races.touch(w, j, self.base[w], e, comp, value)
+        if b >= 0:
+            self._add_bytes(w, j, e, phases.complete_tx)
+        return True
+
+    def _fence(self, w: int, j: int, e: Event) -> bool:
+        self.fenced[w].append((j, self.base[w]))
+        return True
+
+    # -- waits --------------------------------------------------------------------------------------------------------
+    def _wait(self, w: int, j: int, e: Event) -> bool:
+        b, g = e.barrier, e.number
+        done = self.state[b].completed
+        if (done - 1 - (e.parity if g is None else g)) & 1:
+            self.parked[b].append(w)
+            return False
+        self._check_pass(w, j, b, g, done)
+        base = self.base[w]
+        self.waits[b].append((w, j, base))
+        if base[self.n + b] < done:
+            self.base[w] = tuple(map(max, base, self.cumul[b]))
+        return True
+
+    def _check_pass(self, w: int, j: int, b: int, g: int | None, done: int) -> None:
+        if g is not None and done != g + 1:
+            self.report("alias", b, g, w, j, passed=done - 1)
+        elif done >= 2 and self.base[w][self.n + b] < done - 1:
+            late = self._unknown(w, j, self.before[b])
+            if late is not None:
+                self.report("early_pass", b, done - 1, w, j, late)
+
+    def _try(self, w: int, j: int, e: Event) -> bool:
+        """A peek; the wait that follows joins. It must not be able to pass a generation early (R2a)."""
+        b, g = e.barrier, e.number
+        done = self.state[b].completed
+        if g is not None and done == g + 1:
+            self._check_pass(w, j, b, g, done)
+        return True
+
+    # -- contributions to mbarriers -----------------------------------------------------------------------------------
+    def _contribute(self, w: int, j: int, b: int, kind: EventKind, nbytes: int) -> None:
+        base, done = self.base[w], self.state[b].completed
+        if done and base[self.n + b] < done:
+            late = self._unknown(w, j, self.last[b])
+            if late is not None:
+                self.report("misassigned", b, done, w, j, late)
+        self.log[b].append(Entry(w, j, base, kind, nbytes))
+
+    def _unknown(self, w: int, j: int, places: dict[int, int]) -> tuple[int, int] | None:
+        """An event of ``places`` (stream -> place; 0: an async contribution) that is not before event ``j`` of ``w``."""
+        base = self.base[w]
+        for u, k in places.items():
+            if u < 0:
+                return -u - 1, k
+            if u != w and base[u] < k:
+                return u, k
+        return None
+
+    def _arrive(self, w: int, j: int, e: Event) -> bool:
+        left = (1 if e.number is None else e.number) * self.weight[w]
+        nbytes, b = e.bytes * self.weight[w], e.barrier
+        self._contribute(w, j, b, e.kind, nbytes)
+        while left and not self.stopped:
+            left, nbytes = self._arrivals(w, j, b, left, nbytes, e.kind), 0
+        return True
+
+    def _arrivals(self, w: int, j: int, b: int, left: int, nbytes: int, kind: EventKind) -> int:
+        """Makes as many of ``left`` arrivals as the open phase takes; the rest spills into the next one."""
+        state: Phase = self.state[b]  # type: ignore[assignment]
+        now = min(left, state.pending)
+        if left > now and (now == 0 or state.tx + nbytes):
+            self.report("over_arrival", b, state.completed, w, j)
+            self.stopped = "undefined"
+            return 0
+        if left > now:
+            self.report("misassigned", b, state.completed + 1, w, j, (w, j))
+        self._becomes(b, phases.arrive(state, now, nbytes))
+        if left > now:
+            self.log[b].append(Entry(w, j, self.base[w], kind, 0))
+        return left - now
+
+    def _expect(self, w: int, j: int, e: Event) -> bool:
+        self._add_bytes(w, j, e, phases.expect_tx)
+        return True
+
+    def _add_bytes(self, w: int, j: int, e: Event, change) -> None:
+        nbytes = e.bytes * self.weight[w]
+        self._contribute(w, j, e.barrier, e.kind, nbytes)
+        self._becomes(e.barrier, change(self.state[e.barrier], nbytes))
+
+    def _commit_arrive(self, w: int, j: int, e: Event) -> bool:
+        b = e.barrier
+        self.commits.setdefault(w, {}).setdefault(b, []).append((j, self.state[b].completed))
+        return self._arrive(w, j, e)
+
+    def _becomes(self, b: int, after: Phase) -> None:
+        if after.completed > self.state[b].completed:
+            early_close.check_completed(self, b)
+            self._complete(b)
+        self.state[b] = after
+
+    def _complete(self, b: int) -> None:
+        """The open generation of ``b`` is complete: join its contributions, check the waits of the last one, wake."""
+        own = {
+            entry.stream: entry for entry in self.log[b]
+        }  # a later one of the same stream covers the earlier
+        clock = list(map(max, *(e.base for e in own.values()))) if len(own) > 1 else None
+        if clock is None:
+            clock = list(self.log[b][-1].base)
+        for w, entry in own.items():
+            clock[w] = max(clock[w], entry.index)
+        generation, mine = self.state[b].completed, self.n + b
+        for w, j, base in self.waits[b]:
+            if clock[w] < j:
+                self.report("overrun", b, generation - 1, w, j, (self.log[b][-1][:2]), base)
+        if clock[mine] < generation:
+            clock = list(map(max, clock, self.cumul[b]))
+        clock[mine] = generation + 1
+        self.cumul[b] = tuple(clock)
+        self.waits[b] = []
+        self.before[b] = self.last[b]
+        self.last[b] = {w: entry.index for w, entry in own.items()}
+        for entry in self.log[b]:
+            if entry.kind in (EventKind.ASYNC, EventKind.COMMIT_ARRIVE):
+                self.last[b][-entry.stream - 1] = entry.index
+        self.log[b] = []
+        self.ready.extend(self.parked[b])
+        self.parked[b] = []
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+    def _group_commit(self, w: int, j: int, e: Event) -> bool:
+        self.groups[w, e.engine] = phases.commit(self.groups[w, e.engine])
+        return True
+
+    def _group_wait(self, w: int, j: int, e: Event) -> bool:
+        comp = self.channel[w, e.engine]
+        self._know(w, (comp, comp + 1), phases.complete_after_wait(self.groups[w, e.engine], e.number or 0))
+        return True
+
+    def _group_wait_read(self, w: int, j: int, e: Event) -> bool:
+        if e.engine is not Engine.BULK_STORE:
+            return self._group_wait(w, j, e)
+        comp = self.channel[w, e.engine]
+        self._know(w, (comp + 1,), phases.complete_after_wait(self.groups[w, e.engine], e.number or 0))
+        return True
+
+    def _know(self, w: int, components: tuple[int, ...], groups: int) -> None:
+        base = self.base[w]
+        if all(base[c] >= groups for c in components):
+            return
+        clock = list(base)
+        for c in components:
+            clock[c] = max(clock[c], groups)
+        self.base[w] = tuple(clock)
+
+    # -- named barriers -----------------------------------------------------------------------------------------------
+    def _sync(self, w: int, j: int, e: Event) -> bool:
+        b = e.barrier
+        if w not in self.inside:
+            self.inside[w] = self._enter(w, j, e)
+        if self.state[b].completed <= self.inside[w]:
+            self.parked[b].append(w)
+            return False
+        del self.inside[w]
+        if self.base[w][self.n + b] < self.state[b].completed:
+            self.base[w] = tuple(map(max, self.base[w], self.cumul[b]))
+        return True
+
+    def _bar_arrive(self, w: int, j: int, e: Event) -> bool:
+        self._enter(w, j, e)
+        return True
+
+    def _enter(self, w: int, j: int, e: Event) -> int:
+        """Joins the open generation; returns it (the last one that its warps join)."""
+        b, left = e.barrier, self.weight[w]
+        expects = e.number or self.program.barriers[b].count
+        self._contribute(w, j, b, e.kind, 0)
+        while True:
+            state: Meeting = self.state[b]  # type: ignore[assignment]
+            if state.inside and state.expects != expects:
+                self.report("count_mismatch", b, state.completed, w, j, self.log[b][0][:2])
+                self.stopped = "undefined"
+                return state.completed
+            now = min(left, expects - state.inside)
+            after = phases.join(state, now, expects)
+            if after.completed > state.completed:
+                self._complete(b)
+            self.state[b] = after
+            left -= now
+            if not left or self.stopped:
+                return state.completed
+            self.report("misassigned", b, after.completed, w, j, (w, j))
+            self.log[b].append(Entry(w, j, self.base[w], e.kind, 0))
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+    def _finish(self) -> None:
+        early_close.check_open(self)
+        for w in self.blocked:
+            event = self.program.streams[w].events[self.at[w]]
+            if event.kind is not EventKind.WAIT or event.number is None:
+                continue
+            b, g = event.barrier, event.number
+            if self.state[b].completed >= g + 2 and self.base[w][self.n + b] < self.state[b].completed:
+                late = self._unknown(w, self.at[w] + 1, self.last[b])
+                if late is not None:
+                    self.report("overrun", b, g, w, self.at[w] + 1, late)
+
+    def report(
+        self,
+        kind: str,
+        b: int,
+        generation: int,
+        w: int,
+        j: int,
+        other: tuple[int, int] | None = None,
+        base: Clock | None = None,
+        passed: int = 0,
+    ) -> None:
+        key = (kind, self.program.streams[w].events[j - 1].op, b)
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.incidents.append(
+            Incident(kind, b, generation, w, j, self.base[w] if base is None else base, other, passed)
+        )
+        if len(self.incidents) >= MAX_INCIDENTS:
+            self.stopped = "incidents"

@@ -1,0 +1,148 @@
+"""The race pass: for each byte segment the last write and the reads since, checked as the execution goes.
+
+Exact for existence: until the first race the writes of a segment are totally ordered, so older accesses are covered
+transitively (FastTrack, PLDI 2009). A synchronous access ends with its event; an asynchronous one when its barrier generation
+or group is known complete. The same pass sees missing proxy fences: a generic access of shared memory and a later one
+through the async proxy need a fence.proxy.async by whoever made the first, after it (PTX ISA, "Proxies").
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from .document import Engine
+from .program import Access, Event, Program
+
+if TYPE_CHECKING:
+    from .clocks import Clock, Execution
+
+SYNC, TCGEN, NEVER = (
+    -1,
+    -2,
+    -3,
+)  # instead of a clock component: done with the event, by tcgen05.commit, never known
+IN_ORDER = (Engine.WGMMA, Engine.TCGEN05)  # ops of one warp on such an engine access memory in order
+GENERIC = (None, Engine.WARP, Engine.CP_ASYNC)  # engines of the generic proxy
+
+
+class Record(NamedTuple):
+    """One access: event ``index`` (1-based) of ``stream``, done when clock component ``component`` has reached ``value``."""
+
+    stream: int
+    index: int
+    component: int
+    value: int
+    base: Clock
+    event: Event
+    access: Access
+
+
+class Pair(NamedTuple):
+    """Two accesses that are unordered (a race) or ordered without the proxy fence between them."""
+
+    first: Record
+    second: Record
+
+
+class Races:
+    """The state of every segment, the races found and the fences missed (each pair of ops once)."""
+
+    def __init__(self, program: Program, proxied: frozenset[str], execution: Execution) -> None:
+        self.execution, self.proxied = execution, proxied
+        self.found: dict[tuple, Pair] = {}
+        self.unfenced: dict[tuple, Pair] = {}
+        self.plans: dict[int, list[tuple[Access, tuple[int, ...]]]] = {}
+        distinct = {id(e.accesses): e.accesses for s in program.streams for e in s.events if e.accesses}
+        segments, count = _segments({a[1:4] for accesses in distinct.values() for a in accesses})
+        for key, accesses in distinct.items():
+            plan = [(a, segments[a[1:4]]) for a in accesses]
+            self.plans[key] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
+        self.write: list[Record | None] = [None] * count
+        self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
+
+    def touch(self, w: int, j: int, base: Clock, event: Event, component: int, value: int) -> None:
+        """Event ``j`` of stream ``w`` accesses memory, under clock ``base``, until ``component`` reaches ``value``."""
+        for access, segments in self.plans[id(event.accesses)]:
+            record = Record(w, j, component, value, base, event, access)
+            if not access.write and component >= 0 and event.engine is Engine.BULK_STORE:
+                record = record._replace(component=component + 1)  # its source is free once read
+            for segment in segments:
+                last = self.write[segment]
+                if last is not None and (last[0] != w or last[2] != SYNC or component != SYNC):
+                    self._check(last, record)
+                if access.write:
+                    for read in self.reads[segment].values():
+                        self._check(read, record)
+                    self.write[segment] = record
+                    self.reads[segment] = {}
+                else:
+                    self.reads[segment][w, component] = record
+
+    def _check(self, x: Record, y: Record) -> None:
+        if not self.finished(x, y.stream, y.index, y.base):
+            same = x.stream == y.stream
+            if same and (
+                x.index == y.index or (x.event.engine is y.event.engine and y.event.engine in IN_ORDER)
+            ):
+                return
+            self._note(self.found, x, y)
+        elif (
+            y.component != SYNC
+            and y.access.resource in self.proxied
+            and y.event.engine not in GENERIC
+            and x.event.engine in GENERIC
+            and not self.fenced(x, y)
+        ):
+            self._note(self.unfenced, x, y)
+
+    @staticmethod
+    def _note(pairs: dict[tuple, Pair], x: Record, y: Record) -> None:
+        pairs.setdefault(
+            (x.event.op, y.event.op, x.access.resource, y.access.resource, x.access.write), Pair(x, y)
+        )
+
+    def finished(self, x: Record, w: int, j: int, base: Clock) -> bool:
+        """Whether the end of ``x`` happens before event ``j`` of stream ``w``, whose clock is ``base``."""
+        if x.component >= 0:
+            return base[x.component] >= x.value
+        if x.component == SYNC:
+            return base[x.stream] >= x.index or (x.stream == w and x.index < j)
+        if x.component == NEVER:
+            return False
+        n = self.execution.n
+        for b, commits in self.execution.commits.get(x.stream, {}).items():
+            place = bisect_right(commits, (x.index, 1 << 60))
+            if place < len(commits) and base[n + b] >= commits[place][1] + 1:
+                return True
+        return False
+
+    def fenced(self, x: Record, y: Record) -> bool:
+        """Whether the stream of ``x`` fenced after ``x`` was done, and that fence happens before ``y``."""
+        fences = self.execution.fenced[x.stream]
+        for place in range(bisect_right(fences, (x.index, ())), len(fences)):
+            index, base = fences[place]
+            if x.component >= 0 and base[x.component] < x.value:
+                continue  # the copy was not known complete at this fence
+            return y.base[x.stream] >= index or (x.stream == y.stream and index < y.index)
+        return False
+
+
+def _segments(ranges: set[tuple[str, int, int]]) -> tuple[dict[tuple, tuple[int, ...]], int]:
+    """Cuts each space at the ends of all its ranges; gives the numbers of the pieces in each range, and how many there are."""
+    bounds: dict[str, list[int]] = {}
+    for space, low, high in ranges:
+        bounds.setdefault(space, []).extend((low, high))
+    first: dict[str, int] = {}
+    count = 0
+    places: dict[str, dict[int, int]] = {}
+    for space, ends in bounds.items():
+        cuts = sorted(set(ends))
+        places[space] = {cut: i for i, cut in enumerate(cuts)}
+        first[space], count = count, count + len(cuts) - 1
+    return {
+        (space, low, high): tuple(
+            range(first[space] + places[space][low], first[space] + places[space][high])
+        )
+        for space, low, high in ranges
+    }, count
