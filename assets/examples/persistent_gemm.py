@@ -174,11 +174,9 @@ def kernel():
     )
 
 
-def build(math=math, consumer_group=None, name="persistent_gemm"):
-    """The schedule; the broken examples replace one piece of it."""
-    coords = TileCoordinates(name="coords")
-    queue = WorkQueue(name="queue", tiles=tiles, band=8)
-    smem_ab = SmemAB(
+def ring(consumer_group=None):
+    """The ring of A and B tiles. Its arrival counts are derived, unless the releases that empty a stage are counted here."""
+    return SmemAB(
         name="smem_ab",
         pipeline_config=PipelineConfig(
             num_stages=STAGES,
@@ -186,43 +184,52 @@ def build(math=math, consumer_group=None, name="persistent_gemm"):
             consumer_group=consumer_group,
             advance_on_wait=True,  # wait and release have cursors of their own: release lags one step behind
         ),
-        smem=[
+        smem=[  # of one stage
             SmemAllocation("a", size_bytes=TILE_M * TILE_K * BYTES),
             SmemAllocation("b", size_bytes=TILE_N * TILE_K * BYTES),
         ],
     )
+
+
+def staging():
+    """Room for two subtiles of C."""
+    allocation = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES)
+    return SmemC(name="smem_c", smem=[allocation], stages=2)
+
+
+def build(load=load, math=math, smem_ab=None, name="persistent_gemm"):
+    """The schedule. The broken examples put one wrong piece into it."""
+    coords = TileCoordinates(name="coords")
+    queue = WorkQueue(name="queue", tiles=tiles, band=8)
+    smem_ab = smem_ab or ring()
     acc = Accumulator(name="acc", space="rmem")
-    smem_c = SmemC(
-        name="smem_c", smem=[SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES)], stages=2
-    )
+    smem_c = staging()
     gmem_c = GmemC(name="gmem_c")
-    mma_group = AsyncGroup("wgmma", name="mma_group")
-    store_group = AsyncGroup("bulk_store", name="store_group")
-    epilogue_barrier = NamedBarrier(1, 256, name="epilogue_barrier")
+    mma_group = AsyncGroup("wgmma")
+    store_group = AsyncGroup("bulk_store")
+    epilogue_barrier = NamedBarrier(1, 256)  # the eight math warps; barrier 0 is the whole CTA's
+
+    load_task = Task(
+        name="load",
+        src_resources=[coords, queue],
+        dst_resources=[smem_ab],
+        warp_idx=0,
+        num_warps=1,
+        num_registers=40,
+        schedule=load(coords, queue, smem_ab),
+    )
+    math_task = Task(
+        name="math",
+        src_resources=[coords, queue, smem_ab, acc, smem_c],
+        dst_resources=[acc, smem_c, gmem_c],
+        warp_idx=4,
+        num_warps=8,
+        num_registers=232,
+        schedule=math(coords, queue, smem_ab, acc, smem_c, gmem_c, mma_group, store_group, epilogue_barrier),
+    )
     return TaskManager(
-        tasks=[
-            Task(
-                name="load",
-                src_resources=[coords, queue],
-                dst_resources=[smem_ab],
-                warp_idx=0,
-                num_warps=1,
-                num_registers=40,
-                schedule=load(coords, queue, smem_ab),
-            ),
-            Task(
-                name="math",
-                src_resources=[coords, queue, smem_ab, acc, smem_c],
-                dst_resources=[acc, smem_c, gmem_c],
-                warp_idx=4,
-                num_warps=8,
-                num_registers=232,
-                schedule=math(
-                    coords, queue, smem_ab, acc, smem_c, gmem_c, mma_group, store_group, epilogue_barrier
-                ),
-            ),
-        ],
-        resource_dependency_graph={
+        tasks=[load_task, math_task],
+        resource_dependency_graph={  # downstream: [upstream, ...]
             smem_ab: [coords, queue],
             acc: [smem_ab],
             smem_c: [acc],
