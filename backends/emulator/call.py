@@ -1,0 +1,146 @@
+"""What the NumPy twin of a work body is given, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warpdraft.core.document import Loop, Op, Resource, Task, Work
+from warpdraft.core.expressions import evaluate
+from warpdraft.core.footprints import stage_bytes
+
+from .dtypes import Dtype
+from .launch import Launch
+from .memory import SharedMemory
+from .outcome import EmulationError
+
+
+class View(NamedTuple):
+    """A stage that a token stands for; it is read where the token is used."""
+
+    resource: str
+    stage: int
+
+
+class Fragment(NamedTuple):
+    """Rows ``rows`` of an accumulator tile of ``height`` rows, in one warp's registers; ``subtile`` of it is meant."""
+
+    data: np.ndarray
+    rows: np.ndarray
+    height: int
+    subtile: int
+
+
+class Registers(NamedTuple):
+    """One warp's rows of an accumulator."""
+
+    data: np.ndarray
+    rows: np.ndarray
+    height: int
+
+
+@dataclass(slots=True)
+class WarpState:
+    """What a warp's bodies keep: the values of its tokens, and its accumulators by (resource, stage)."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    registers: dict[tuple[str, int], Registers] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One execution of a work: by ``warp`` of ``task`` in ``cta``, with ``args`` as they were when it was issued."""
+
+    launch: Launch
+    memory: SharedMemory
+    state: WarpState
+    cta: int
+    task: Task
+    warp: int
+    op: Op
+    resource: Resource
+    work: Work
+    stage: int
+    loops: tuple[tuple[Loop, int], ...]
+    values: dict[str, int]
+    args: dict[str, Any]
+
+    @property
+    def warp_name(self) -> str:
+        """ "math.w3"."""
+        return f"{self.task.name}.w{self.warp}"
+
+    def parameter(self, name: str, default: Any = None) -> Any:
+        """Parameter ``name`` of the stock body; EmulationError where there is neither it nor a default."""
+        value = dict(self.work.params).get(name, default)
+        if value is None:
+            raise self.error(f"has no parameter {name}")
+        return (
+            self.launch.parameters.get(value, value) if name == "tile" and isinstance(value, str) else value
+        )
+
+    def arg(self, name: str, default: Any = None) -> Any:
+        """The argument called ``name``; EmulationError where there is neither it nor a default."""
+        value = self.args.get(name, default)
+        if value is None:
+            raise self.error(f"is called without {name}")
+        return value
+
+    def view(self) -> View:
+        """The one stage that the call is given to read."""
+        views = [v for v in self.args.values() if isinstance(v, View)]
+        if len(views) != 1:
+            raise self.error(f"needs one view to read, and is given {len(views)}")
+        return views[0]
+
+    def place(self, view: View, part: str = "") -> tuple[int, int]:
+        """First byte and size of a stage (or of its part) in shared memory."""
+        resource = self.launch.resources[view.resource]
+        offset = self.launch.offsets.get(view.resource)
+        if offset is None:
+            raise self.error(f"uses {view.resource}, which has no shared memory")
+        size = stage_bytes(resource)
+        offset += view.stage * size
+        if not part:
+            return offset, size
+        found = next((p for p in resource.storage.parts if p.name == part), None)
+        if found is None:
+            raise self.error(f"uses part {part} of {view.resource}, which has no such part")
+        return offset + found.offset, found.bytes
+
+    def matrix(self, view: View, part: str, shape: tuple[int, int], dtype: Dtype) -> np.ndarray:
+        """Stored elements of a stage's part as the async proxy sees them now."""
+        offset, size = self.place(view, part)
+        wanted = shape[0] * shape[1] * dtype.bytes
+        if wanted > size:
+            raise self.error(
+                f"reads {shape[0]} x {shape[1]} x {dtype.bytes} bytes of {part or view.resource}, which has {size}"
+            )
+        return self.memory.read_async(offset, wanted).view(dtype.storage).reshape(shape)
+
+    def index(self, kind: str) -> int | None:
+        """The value of the innermost loop variable of this kind ("domain" or "tile"); None outside such a loop."""
+        for loop, i in reversed(self.loops):
+            if loop.kind == kind:
+                return evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
+        return None
+
+    def first_iteration(self) -> bool:
+        """Whether this is the first iteration of the innermost domain loop (or outside of one)."""
+        return next((i for loop, i in reversed(self.loops) if loop.kind == "domain"), 0) == 0
+
+    def error(self, text: str) -> EmulationError:
+        """An error that names the op and its work."""
+        return EmulationError(f"{self.op.id}: {self.resource.name}.{self.work.name} {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The NumPy twin of stock body ``name``. ``run`` gives the values of the work's tokens; an asynchronous work runs when
+    it completes."""
+
+    name: str
+    run: Callable[[Call], tuple[Any, ...] | None]

@@ -1,0 +1,267 @@
+"""One CTA: its warps' programs in some legal interleaving, barriers with their true state, completions that come late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpdraft.core import phases
+from warpdraft.core.document import Engine, Loop, Op, Space, Token
+from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
+from warpdraft.core.tree import find_task, placed
+
+from .blocked import explain
+from .bodies import BODIES
+from .call import Body, Call, View, WarpState
+from .launch import Launch
+from .memory import SharedMemory
+from .orders import Order
+from .outcome import Blocked, EmulationError
+
+BODILESS = (Space.QUEUE, Space.PDL)  # their works only steer: the emulator knows the tile order by itself
+MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """An asynchronous op on its way."""
+
+    warp: int
+    engine: Engine
+    body: Body
+    call: Call
+    barrier: int
+    bytes: int
+    done: bool = False
+
+
+class Warp:
+    """A stream and how far it has come."""
+
+    __slots__ = ("events", "groups", "joined", "open", "position", "state", "stream", "task")
+
+    def __init__(self, stream: Stream, task) -> None:
+        self.stream, self.task, self.events = stream, task, stream.events
+        self.position, self.joined = 0, -1  # joined: the named barrier's generation that it waits for
+        self.state = WarpState()
+        self.open: dict[Engine, list[Flight]] = {}
+        self.groups: dict[Engine, list[list[Flight]]] = {}
+
+
+class Cta:
+    """Runs one CTA of ``launch``; `run` gives who is blocked for ever (empty: all ended)."""
+
+    def __init__(
+        self, launch: Launch, program: Program, values: dict[str, int], number: int, order: Order
+    ) -> None:
+        self.launch, self.program, self.values, self.number, self.order = (
+            launch,
+            program,
+            values,
+            number,
+            order,
+        )
+        self.memory = SharedMemory(launch.smem_bytes, order.adverse)
+        self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
+        self.states = [
+            phases.Meeting() if b.kind is BarrierKind.NAMED else phases.fresh(b.count)
+            for b in program.barriers
+        ]
+        self.flights: list[Flight] = []
+        self.steps = 0
+        self.notes: dict[str, None] = {}
+        self.places = Places(launch)
+
+    def run(self) -> tuple[Blocked, ...]:
+        """Steps until every warp has ended or none can move."""
+        while True:
+            ready = [i for i, w in enumerate(self.warps) if self._ready(w)]
+            flights = self._completable()
+            if not ready and not flights:
+                break
+            if not ready and all(w.position == len(w.events) for w in self.warps):
+                break
+            kind, chosen = self.order.pick(ready, flights, [f.engine for f in flights])
+            self.steps += 1
+            if kind == "warp":
+                self._step(chosen)
+            else:
+                self._complete(chosen)
+        if any(w.position < len(w.events) for w in self.warps):
+            return explain(
+                self.number, self.program, self.states, [(w.stream, w.position) for w in self.warps]
+            )
+        self._leave()
+        return ()
+
+    def _leave(self) -> None:
+        """All warps have exited: what still reads shared memory reads somebody else's."""
+        reading = [f for f in self.flights if f.engine is Engine.BULK_STORE]
+        if reading:
+            self.memory.poison()
+            self.notes[f"{reading[0].call.op.id} still read shared memory when the CTA had left"] = None
+        while self.flights:
+            self._complete(self.flights[0])
+
+    # -- what can happen ----------------------------------------------------------------------------------------------
+    def _ready(self, warp: Warp) -> bool:
+        if warp.position == len(warp.events):
+            return False
+        event = warp.events[warp.position]
+        kind = event.kind
+        if kind is EventKind.WAIT:
+            parity = event.parity if event.number is None else phases.parity_of(event.number)
+            return phases.passes(self.states[event.barrier], parity)
+        if kind is EventKind.GROUP_WAIT or kind is EventKind.GROUP_WAIT_READ:
+            groups = warp.groups.get(event.engine, ())
+            covered = groups[: max(0, len(groups) - (event.number or 0))]
+            return all(f.done for group in covered for f in group)
+        if kind is EventKind.SYNC and warp.joined >= 0:
+            return phases.released(self.states[event.barrier], warp.joined)
+        return True
+
+    def _completable(self) -> list[Flight]:
+        """Everything in flight, but wgmmas of a warp only in their order."""
+        seen: set[int] = set()
+        found = []
+        for flight in self.flights:
+            if flight.engine is Engine.WGMMA:
+                if flight.warp in seen:
+                    continue
+                seen.add(flight.warp)
+            found.append(flight)
+        return found
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+    def _step(self, index: int) -> None:
+        warp = self.warps[index]
+        event = warp.events[warp.position]
+        kind = event.kind
+        if kind is EventKind.WORK or kind is EventKind.ASYNC:
+            self._work(index, warp, event)
+        elif kind in (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.EXPECT):
+            self._signal(event, event.number or 0, event.bytes)
+        elif kind is EventKind.GROUP_COMMIT:
+            warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
+        elif kind is EventKind.FENCE:
+            self.memory.fence(warp.stream.name)
+        elif kind is EventKind.COMMIT_ARRIVE:
+            raise EmulationError(f"{event.op}: tcgen05 is not emulated")
+        elif kind in MEETINGS and warp.joined < 0:
+            self._join(warp, event)
+            if kind is EventKind.SYNC:
+                return  # it goes on when its generation is complete
+        warp.joined = -1
+        warp.position += 1
+
+    def _join(self, warp: Warp, event: Event) -> None:
+        state = self.states[event.barrier]
+        self.states[event.barrier] = phases.join(state, 1, self.program.barriers[event.barrier].count)
+        warp.joined = state.completed
+
+    def _signal(self, event: Event, arrivals: int, nbytes: int) -> None:
+        try:
+            self.states[event.barrier] = phases.arrive(self.states[event.barrier], arrivals, nbytes)
+        except phases.OverArrival:
+            name = self.program.barriers[event.barrier].name
+            self.notes[f"{event.op} arrives once too often on {name}: undefined, ignored"] = None
+
+    def _complete(self, flight: Flight) -> None:
+        self.flights.remove(flight)
+        flight.body.run(flight.call)
+        flight.done = True
+        if flight.barrier >= 0:
+            self.states[flight.barrier] = phases.complete_tx(self.states[flight.barrier], flight.bytes)
+
+    # -- works --------------------------------------------------------------------------------------------------------
+    def _work(self, index: int, warp: Warp, event: Event) -> None:
+        place = self.places.of(event.op)
+        if place.body is None:  # a view, or a work that only steers
+            return
+        call = self._call(warp, event, place)
+        if event.kind is EventKind.ASYNC:
+            flight = Flight(index, event.engine, place.body, call, event.barrier, event.bytes)
+            self.flights.append(flight)
+            if event.engine is not Engine.TMA:
+                warp.open.setdefault(event.engine, []).append(flight)
+            return
+        results = place.body.run(call) or ()
+        warp.state.values.update(zip(place.op.results, results, strict=False))
+
+    def _call(self, warp: Warp, event: Event, place: Place) -> Call:
+        views = {parameter: View(resource, stage) for parameter, resource, stage in event.views}
+        args = dict(views)
+        for name, value in place.op.args:
+            if name in views:
+                continue
+            if isinstance(value, Token):
+                value = self._value(warp, value.name, place.op)
+            args[name] = value
+        loops = tuple((loop, i) for loop, (_, i) in zip(place.loops, event.at, strict=True))
+        return Call(
+            self.launch,
+            self.memory,
+            warp.state,
+            self.number,
+            warp.task,
+            warp.stream.warp,
+            place.op,
+            place.resource,
+            place.work,
+            event.stage,
+            loops,
+            self.values,
+            args,
+        )
+
+    def _value(self, warp: Warp, token: str, op: Op) -> object:
+        if token in warp.state.values:
+            return warp.state.values[token]
+        for loop, (var, i) in zip(self.places.of(op.id).loops, warp.events[warp.position].at, strict=True):
+            if var == token:
+                return (
+                    loop.start + i * loop.step
+                    if isinstance(loop.start, int) and isinstance(loop.step, int)
+                    else i
+                )
+        raise EmulationError(f"{op.id} uses {token}, which nothing has given a value")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An op with its work, body and the loops around it."""
+
+    op: Op
+    resource: object
+    work: object
+    body: Body | None
+    loops: tuple[Loop, ...]
+
+
+class Places:
+    """Looks up the place of each work op, once."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._nodes = {p.node.id: p for p in placed(launch.document) if isinstance(p.node, Op)}
+        self._launch = launch
+        self._places: dict[str, Place] = {}
+
+    def of(self, op_id: str) -> Place:
+        """The place of op ``op_id``; EmulationError if its work has no body that can be run here."""
+        if op_id not in self._places:
+            self._places[op_id] = self._find(op_id)
+        return self._places[op_id]
+
+    def _find(self, op_id: str) -> Place:
+        node = self._nodes[op_id]
+        op = node.node
+        resource = self._launch.resources[op.target]
+        work = next(w for w in resource.works if w.name == op.work)
+        loops = tuple(p for p in node.parents if isinstance(p, Loop))
+        body = BODIES.get(work.body)
+        if body is None and not work.view and not (resource.space in BODILESS and not work.body):
+            has = f"has the body {work.body}" if work.body else "has no body"
+            stock = ", ".join(BODIES)
+            raise EmulationError(
+                f"{op_id}: {resource.name}.{work.name} {has}; the emulator runs these: {stock}"
+            )
+        return Place(op, resource, work, body, loops)

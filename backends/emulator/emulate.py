@@ -1,0 +1,86 @@
+"""`emulate`: a document's kernel on the CPU, at small sizes, in a chosen interleaving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from warpdraft.core.document import Document
+from warpdraft.core.program import Program
+from warpdraft.core.unroll import unroll
+
+from .cta import Cta
+from .launch import SMS, prepare
+from .orders import ORDERS, Order
+from .outcome import EmulationError, Outcome
+from .references import compare, expected
+
+MAX_EVENTS = 2_000_000  # of one CTA: beyond it a run takes minutes
+
+
+def emulate(
+    document: Document,
+    sizes: Mapping[str, int] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    order: str = "random",
+    sms: int = SMS,
+) -> Outcome:
+    """Runs the kernel once and compares its output with the stock reference.
+
+    ``sizes`` and ``parameters`` replace some of the kernel's own small sizes and parameters; ``seed`` chooses inputs and
+    interleaving, ``order`` one of `ORDERS`; ``sms`` caps the CTAs of a persistent kernel. Raises EmulationError for a
+    document that cannot be run here.
+    """
+    if order not in ORDERS:
+        raise EmulationError(f"order {order!r} is unknown; there are {', '.join(ORDERS)}")
+    launch = prepare(document, sizes, parameters, seed, sms)
+    reference = expected(launch)
+    steps, notes, blocked = 0, {}, ()
+    programs: dict[tuple[tuple[str, int], ...], Program] = {}
+    for number in range(launch.grid):
+        values = launch.trip_counts(number)
+        key = tuple(sorted(values.items()))
+        program = programs.get(key) or programs.setdefault(key, _program(document, values))
+        cta = Cta(launch, program, values, number, Order(order, seed * 1000 + number, len(program.streams)))
+        blocked = cta.run()
+        steps += cta.steps
+        notes |= cta.notes
+        if blocked:
+            break
+    common = {
+        "steps": steps,
+        "seed": seed,
+        "order": order,
+        "sizes": tuple(launch.sizes.items()),
+        "notes": tuple(notes),
+    }
+    limit = launch.output.dtype.limit
+    if blocked:
+        return Outcome("deadlock", float("inf"), limit, blocked=blocked, **common)
+    error, wrong, tiles = compare(launch, reference)
+    return Outcome("wrong" if wrong else "right", error, limit, wrong, tiles, **common)
+
+
+def emulate_all(
+    document: Document,
+    sizes: Mapping[str, int] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seeds: int = 1,
+) -> Outcome:
+    """Runs every order with ``seeds`` seeds each; the first outcome that is not right, else the last one."""
+    for seed in range(seeds):
+        for order in ORDERS:
+            outcome = emulate(document, sizes, parameters, seed, order)
+            if outcome.verdict != "right":
+                return outcome
+    return outcome
+
+
+def _program(document: Document, values: dict[str, int]) -> Program:
+    program = unroll(document, values)
+    if program.events > MAX_EVENTS:
+        raise EmulationError(
+            f"these sizes make {program.events} steps a CTA; at most {MAX_EVENTS} are emulated"
+        )
+    return program

@@ -1,0 +1,144 @@
+"""What a run needs to know before its first step: sizes, grid, tensors, trip counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warpdraft.core.document import Document, Loop, Resource, Value
+from warpdraft.core.expressions import Symbol, ceil_div, evaluate
+from warpdraft.core.layout import layout
+from warpdraft.core.tree import walk
+
+from .dtypes import Dtype, dtype_of, encode
+from .outcome import EmulationError
+
+SMS = 2  # of the emulated device: a persistent kernel then works on several tiles a CTA at small sizes
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTensor:
+    """A tensor with its elements in stored form."""
+
+    name: str
+    dtype: Dtype
+    data: np.ndarray
+    role: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a document's kernel."""
+
+    document: Document
+    resources: dict[str, Resource]
+    sizes: dict[str, int]
+    parameters: dict[str, Value]
+    tensors: dict[str, GlobalTensor]
+    offsets: dict[str, int]  # first byte of each resource in shared memory
+    smem_bytes: int
+    grid: int
+    work_tiles: int
+
+    @property
+    def output(self) -> GlobalTensor:
+        """The first output tensor."""
+        for tensor in self.tensors.values():
+            if tensor.role == "out":
+                return tensor
+        raise EmulationError(f"kernel {self.document.kernel.name} has no output tensor")
+
+    def tile(self) -> tuple[int, int] | None:
+        """Rows and columns of the output tile that one CTA makes at a time, if the kernel says so."""
+        tile = self.parameters.get("tile")
+        return tuple(tile[:2]) if isinstance(tile, tuple) and len(tile) >= 2 else None
+
+    def trip_counts(self, cta: int) -> dict[str, int]:
+        """The schedule's symbols for CTA ``cta``: a tile count ends where the work tiles do."""
+        known = {**self.sizes, "grid": self.grid, "cta": cta}
+        values = {n: _evaluate(e, known, n) for n, e in self.document.kernel.trip_counts}
+        missing = [s.name for s in self.document.symbols if s.name not in values]
+        if missing:
+            raise EmulationError(f"the kernel does not say how {', '.join(missing)} follows from its sizes")
+        own = ceil_div(max(0, self.work_tiles - cta), self.grid)
+        for name in _tile_counts(self.document):
+            values[name] = min(values[name], own)
+        for s in self.document.symbols:
+            if values[s.name] < s.min and s.name not in _tile_counts(self.document):
+                raise EmulationError(f"{s.name} is {values[s.name]}; the kernel needs at least {s.min}")
+        return values
+
+
+def prepare(
+    document: Document,
+    sizes: Mapping[str, int] | None,
+    parameters: Mapping[str, Any] | None,
+    seed: int,
+    sms: int = SMS,
+) -> Launch:
+    """The launch of ``document`` with random inputs (standard normal, rounded to their type).
+
+    ``sizes`` and ``parameters`` replace the kernel's own small sizes and parameters. Raises EmulationError.
+    """
+    kernel = document.kernel
+    if kernel is None:
+        raise EmulationError(f"{document.name} says nothing of tensors and sizes (it has no kernel)")
+    if document.cluster != (1, 1, 1):
+        raise EmulationError("clusters of several CTAs are not emulated")
+    taken = {**dict(kernel.small_sizes or kernel.sizes), **(sizes or {})}
+    known = {**dict(kernel.parameters), **(parameters or {})}
+    _refuse_unknown(
+        "size", sizes, {s for t in kernel.tensors for e in t.shape for s in _names(e)} | set(taken), kernel
+    )
+    _refuse_unknown("parameter", parameters, set(dict(kernel.parameters)), kernel)
+    random = np.random.default_rng(seed)
+    tensors = {}
+    for tensor in kernel.tensors:
+        dtype = dtype_of(known.get(tensor.dtype, tensor.dtype))
+        shape = tuple(_evaluate(e, taken, f"the shape of {tensor.name}") for e in tensor.shape)
+        if any(extent < 1 for extent in shape):
+            raise EmulationError(f"tensor {tensor.name} would have shape {shape}")
+        values = (
+            random.standard_normal(shape, np.float32)
+            if tensor.role == "in"
+            else np.full(shape, np.nan, np.float32)
+        )
+        tensors[tensor.name] = GlobalTensor(tensor.name, dtype, encode(values, dtype), tensor.role)
+    work_tiles = _evaluate(kernel.grid, taken, "the grid")
+    persistent = bool(_tile_counts(document))
+    grid = max(1, min(work_tiles, sms) if persistent else work_tiles)
+    placed = layout(document)
+    resources = {r.name: r for r in document.resources}
+    offsets = {n: o for n, o in placed.offsets.items() if resources[n].space == "smem"}
+    return Launch(document, resources, taken, known, tensors, offsets, placed.smem_bytes, grid, work_tiles)
+
+
+def _tile_counts(document: Document) -> set[str]:
+    loops = (n for task in document.tasks for n in walk(task.body) if isinstance(n, Loop))
+    return {n.stop.name for n in loops if n.kind == "tile" and isinstance(n.stop, Symbol)}
+
+
+def _names(expression: object) -> set[str]:
+    from warpdraft.core.expressions import symbols_of
+
+    return {s.name for s in symbols_of(expression)}
+
+
+def _evaluate(expression: Any, values: Mapping[str, int], what: str) -> int:
+    try:
+        return evaluate(expression, values)
+    except KeyError as missing:
+        raise EmulationError(f"{what} needs the size {missing.args[0]}, which is not given") from None
+    except ZeroDivisionError:
+        raise EmulationError(f"{what} divides by zero") from None
+
+
+def _refuse_unknown(what: str, given: Mapping[str, Any] | None, known: set[str], kernel: Any) -> None:
+    for name in given or ():
+        if name not in known:
+            raise EmulationError(
+                f"kernel {kernel.name} has no {what} {name}; it has {', '.join(sorted(known))}"
+            )

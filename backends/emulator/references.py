@@ -1,0 +1,65 @@
+"""What a kernel should compute: its reference in NumPy, and the comparison tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .dtypes import decode
+from .launch import Launch
+from .outcome import EmulationError, WrongTile
+
+
+def gemm(inputs: list[np.ndarray]) -> np.ndarray:
+    """A B^T in float32."""
+    a, b = inputs
+    return a @ b.T
+
+
+def copy(inputs: list[np.ndarray]) -> np.ndarray:
+    """The first input."""
+    return inputs[0]
+
+
+REFERENCES: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {"gemm": gemm, "copy": copy}
+
+
+def expected(launch: Launch) -> np.ndarray:
+    """The kernel's result by its stock reference; EmulationError without one."""
+    name = launch.document.kernel.reference
+    if name not in REFERENCES:
+        raise EmulationError(f"reference {name!r} has no NumPy form; these have: {', '.join(REFERENCES)}")
+    inputs = [decode(t.data, t.dtype) for t in launch.tensors.values() if t.role == "in"]
+    try:
+        return REFERENCES[name](inputs)
+    except (ValueError, IndexError) as error:
+        raise EmulationError(f"reference {name} does not fit the input tensors: {error}") from None
+
+
+def compare(launch: Launch, reference: np.ndarray) -> tuple[float, tuple[WrongTile, ...], int]:
+    """The relative Frobenius error of the output, the tiles whose own is above the type's limit, and the number of tiles."""
+    output = launch.output
+    result = decode(output.data, output.dtype)
+    if result.shape != reference.shape:
+        raise EmulationError(f"the reference has shape {reference.shape}, {output.name} {result.shape}")
+    tile = launch.tile() or result.shape
+    wrong, tiles = [], 0
+    for row in range(-(-result.shape[0] // tile[0])):
+        for column in range(-(-result.shape[1] // tile[1])):
+            part = (
+                slice(row * tile[0], (row + 1) * tile[0]),
+                slice(column * tile[1], (column + 1) * tile[1]),
+            )
+            tiles += 1
+            error = _relative(result[part], reference[part])
+            if not error <= output.dtype.limit:
+                wrong.append(WrongTile(output.name, row, column, error))
+    return _relative(result, reference), tuple(wrong), tiles
+
+
+def _relative(result: np.ndarray, reference: np.ndarray) -> float:
+    if not np.isfinite(result).all():
+        return float("inf")
+    difference = float(np.linalg.norm(result - reference))
+    return difference / (float(np.linalg.norm(reference)) or 1.0)
