@@ -1,1 +1,23 @@
-"""Lowers a document to a CuTe DSL kernel module."""
+"""Lowers a document to a CuTe DSL kernel module. Importing this needs neither the DSL nor torch."""
+
+from .compile import Compiled, CompileError, compile_module
+from .cubin import Resources
+from .errors import ExportRefused, LoweringError
+from .export import export_module
+from .lower import lower
+from .printer import op_lines
+from .run import Measurement, run_module
+
+__all__ = [
+    "CompileError",
+    "Compiled",
+    "ExportRefused",
+    "LoweringError",
+    "Measurement",
+    "Resources",
+    "compile_module",
+    "export_module",
+    "lower",
+    "op_lines",
+    "run_module",
+]

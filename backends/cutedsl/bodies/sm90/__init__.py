@@ -1,1 +1,14 @@
 """Stock work bodies for Hopper."""
+
+from ..body import Body
+from .bulk_store import BulkStore
+from .read_fragment import ReadFragment
+from .store_fragment import StoreFragment
+from .tile_coords import TileCoords
+from .tma_load import TmaLoad
+from .wgmma import Wgmma
+
+BODIES: dict[str, Body] = {
+    body.name: body
+    for body in (TileCoords(), TmaLoad(), Wgmma(), ReadFragment(), StoreFragment(), BulkStore())
+}

@@ -1,0 +1,40 @@
+"""sm90.bulk_store: one bulk tensor copy of a stage to a tile of a global tensor, in the warp's open bulk group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...syntax import Line, Statement, binary, index
+from ..body import WorkCall
+from .copies import coordinates, partitioned
+from .wgmma import output_tile
+
+
+@dataclass(frozen=True, slots=True)
+class BulkStore:
+    """Parameters: ``tensor``; ``tile`` = (rows, columns); ``coords``, the arguments that count tiles along each dimension;
+    ``part`` of the stage (left out: all of it).
+
+    Argument ``subtile`` (optional, a constant): the last coordinate then counts accumulator tiles, and the tile copied is
+    coordinate x subtiles + subtile, with as many subtiles as tiles fit into the accumulator tile.
+    """
+
+    name: str = "sm90.bulk_store"
+
+    def lower(self, call: WorkCall) -> tuple[Statement, ...]:
+        """``op.bulk_store(id, atom, source stage, target tile, step)``"""
+        task, op = call.task, call.op
+        tile = call.numbers("tile", 2)
+        view = task.stage_view(op)
+        smem = task.module.storage.view(view.resource, call.name("part", ""), tile, op.id)
+        copy = partitioned(call, call.name("tensor"), smem, store=True)
+        row, column = coordinates(call)
+        subtile = dict(op.args).get("subtile")
+        if subtile is not None:
+            whole = output_tile(task, op)
+            if tile[0] != whole[0] or whole[1] % tile[1]:
+                raise call.fail(f"tiles of {tile} do not cut the accumulator tile {whole} into columns")
+            column = binary(binary(column, "*", whole[1] // tile[1]), "+", task.number(op, "subtile"))
+        source = index(copy.stages, None, view.stage)
+        target = index(copy.tiles, None, row, column)
+        return (Line(task.operation("bulk_store", op, copy.atom, source, target), op=op.id),)

@@ -1,0 +1,102 @@
+"""sm90.tile_coords: which tile of the output the CTA works on, and the k tile of the loop around it.
+
+Returns coord_m, coord_n (tiles of the output, in the order that the work queue's ``band`` gives) and coord_k (the
+innermost domain loop's variable), by the names that the work declares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpdraft.core.document import OpKind, Space
+from warpdraft.core.footprints import target_work
+from warpdraft.core.tree import find_resource, ops_of
+
+from ...errors import LoweringError
+from ...syntax import Line, Statement, call, expression
+from ...task import Frame, TaskBuilder
+from ...tokens import Variable
+from ..body import WorkCall
+
+
+@dataclass(frozen=True, slots=True)
+class TileCoords:
+    """Parameters: ``band`` for a kernel without a work queue (default 1)."""
+
+    name: str = "sm90.tile_coords"
+
+    def lower(self, call: WorkCall) -> tuple[Statement, ...]:
+        """``coord_m, coord_n, coord_k = m, n, k``; the tile's own arithmetic is done once a tile."""
+        task, names, values = call.task, [], []
+        for token, what in zip(call.op.results, call.work.returns, strict=False):
+            if token not in task.used:
+                continue
+            value = expression(self._value(call, what))
+            names.append(expression(task.variable(token)))
+            values.append(value)
+            task.bind(token, Variable(names[-1]))
+        if not names:
+            return ()
+        target = names[0] if len(names) == 1 else expression(tuple(names))
+        value = values[0] if len(values) == 1 else expression(tuple(values))
+        return (Line(value, (target,), call.op.id),)
+
+    def _value(self, call: WorkCall, what: str):
+        letter = what.removeprefix("coord_")
+        if letter == "k":
+            loop = call.task.innermost("domain")
+            if loop is None:
+                raise call.fail("coord_k is used outside a domain loop")
+            return loop.value
+        if letter not in ("m", "n"):
+            raise call.fail(f"there is no coordinate {what!r}, only coord_m, coord_n, coord_k")
+        return _tile_position(call)["mn".index(letter)]
+
+
+def _tile_position(work: WorkCall) -> tuple[str, str]:
+    """The variables with the tile's row and column, set at the start of the tile loop or, without one, in the set-up."""
+    task, frame = work.task, work.task.innermost("tile")
+    if frame is None:
+        return task.once("position", lambda: _in_set_up(work))
+    if "position" not in frame.known:
+        frame.known["position"] = _in_loop(work, frame)
+    return frame.known["position"]
+
+
+def _in_set_up(work: WorkCall) -> tuple[str, str]:
+    band = dict(work.work.params).get("band", 1)
+    if type(band) is not int or band < 1:
+        raise work.fail("parameter 'band' must be a positive integer")
+    names, line = _position_line(work.task, "block", band)
+    work.task.set_up.append(line)
+    return names
+
+
+def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
+    queue = find_resource(work.task.document, frame.queue)
+    if queue is None or queue.space is not Space.QUEUE:
+        raise LoweringError(f"the tile loop's queue {frame.queue!r} is no work queue", work.op.id)
+    band = dict(queue.params).get("band", 1)
+    names, line = _position_line(work.task, work.task.work_tile(queue.name), band)
+    frame.prologue.append(line)
+    return names
+
+
+def _position_line(task: TaskBuilder, tile: str, band: int) -> tuple[tuple[str, str], Line]:
+    grid = task.module.tile_grid(band)
+    wanted = _wanted(task)
+    m, n = (letter if letter in wanted else f"_{letter}" for letter in "mn")
+    names = task.names.new(m), task.names.new(n)
+    at = call("tile_at", tile, grid.m_tiles, band, grid.by_band, grid.by_last)
+    return names, Line(at, (expression(names),))
+
+
+def _wanted(task: TaskBuilder) -> set[str]:
+    """Which of "m", "n", "k" the task's ops use."""
+    found: set[str] = set()
+    for op in ops_of(task.task):
+        named = target_work(task.document, op) if op.kind is OpKind.WORK else None
+        if named and named[1].body == TileCoords().name:
+            pairs = zip(op.results, named[1].returns, strict=False)
+            found |= {what.removeprefix("coord_") for token, what in pairs if token in task.used}
+    return found

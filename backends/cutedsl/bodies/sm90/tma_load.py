@@ -1,0 +1,47 @@
+"""sm90.tma_load: one bulk tensor copy of a tile of a global tensor into a part of a stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpdraft.core.document import Mbarrier
+from warpdraft.core.tree import find_target
+
+from ...operations import led
+from ...syntax import Expression, Line, Statement, binary, index
+from ..body import WorkCall
+from .copies import coordinates, partitioned
+
+
+@dataclass(frozen=True, slots=True)
+class TmaLoad:
+    """Parameters: ``tensor``; ``part`` of the stage (left out: all of it); ``tile`` = (rows, columns); ``coords``, the
+    arguments that count tiles along each dimension of the tensor.
+
+    The bytes complete on the stage's full mbarrier, or on the raw mbarrier that an argument names.
+    """
+
+    name: str = "sm90.tma_load"
+
+    def lower(self, call: WorkCall) -> tuple[Statement, ...]:
+        """``op.tma_load(id, atom, source tile, target stage, barrier, step)``"""
+        task, op = call.task, call.op
+        tile = call.numbers("tile", 2)
+        view = task.module.storage.view(call.resource, call.name("part", ""), tile, op.id)
+        copy = partitioned(call, call.name("tensor"), view, store=False)
+        stage = task.stage(call.resource, "producer", op)
+        source = index(copy.tiles, None, *coordinates(call))
+        target = index(copy.stages, None, stage)
+        line = Line(
+            task.operation("tma_load", op, copy.atom, source, target, self._barrier(call, stage)), op=op.id
+        )
+        return (led(task, line),)
+
+    def _barrier(self, call: WorkCall, stage: Expression) -> Expression:
+        rings = call.task.module.storage.rings
+        for _, value in call.op.args:
+            if isinstance(value, str) and isinstance(find_target(call.task.document, value), Mbarrier):
+                return binary(rings[value], "+", stage)
+        if call.resource.pipeline is None:
+            raise call.fail(f"{call.resource.name} has no pipeline whose mbarrier could count the bytes")
+        return binary(f"{rings[call.resource.name]}.full", "+", stage)

@@ -1,0 +1,118 @@
+"""Lowers loops and guards; single ops go to `operations` and `works`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind
+from warpdraft.core.expressions import Integer, Operation
+
+from .errors import LoweringError
+from .operations import lower_operation
+from .syntax import Expression, For, If, Statement, assign, binary, call, compare, expression
+from .task import Frame, TaskBuilder
+from .works import lower_work
+
+
+def lower_block(task: TaskBuilder, nodes: Sequence[Node]) -> tuple[Statement, ...]:
+    """The statements of ``nodes``, in schedule order."""
+    return tuple(s for node in nodes for s in lower_node(task, node))
+
+
+def lower_node(task: TaskBuilder, node: Node) -> tuple[Statement, ...]:
+    """The statements of one node."""
+    if isinstance(node, Op):
+        return lower_work(task, node) if node.kind is OpKind.WORK else lower_operation(task, node)
+    if isinstance(node, Loop):
+        return _loop(task, node)
+    return _guard(task, node)
+
+
+def _loop(task: TaskBuilder, loop: Loop) -> tuple[Statement, ...]:
+    if loop.skip_if:
+        raise LoweringError(f"no stock body says when {loop.skip_if!r} skips a tile", loop.id)
+    frame, start = _frame(task, loop)
+    task.loops.append(frame)
+    body = lower_block(task, loop.body)
+    task.loops.pop()
+    trips = call("cutlass.range", frame.trips, unroll=loop.unroll or 1)
+    note = f"tiles of {loop.queue}" if loop.kind == "tile" else ""
+    return (For(expression(frame.index), trips, (*start, *frame.prologue, *body), note),)
+
+
+def _frame(task: TaskBuilder, loop: Loop) -> tuple[Frame, list[Statement]]:
+    """The frame of a loop and the statements that open its body."""
+    outer = task.loops[-1] if task.loops else None
+    tile = loop.kind == "tile"
+    trips = expression("turns") if tile else _trips(task, loop)
+    index = task.names.new("turn" if tile else loop.var or "i")
+    value, opening = expression(index), []
+    if not tile and (loop.start != 0 or loop.step != 1):
+        first, step = task.module.kernel_value(loop.start), task.module.kernel_value(loop.step)
+        name = task.names.new(f"{loop.var or 'i'}_value")
+        opening.append(assign(name, binary(first, "+", binary(expression(index), "*", step))))
+        value = expression(name)
+    step = expression(index)
+    if outer is not None:
+        name = task.names.new("step")
+        opening.append(assign(name, binary(binary(outer.step, "*", trips), "+", index)))
+        step = expression(name)
+    return Frame(loop.kind, loop.var, loop.queue, index, value, trips, step), opening
+
+
+def _trips(task: TaskBuilder, loop: Loop) -> Expression:
+    module, start, stop, step = task.module, loop.start, loop.stop, loop.step
+    if not (isinstance(step, int) and step > 0):
+        raise LoweringError("only loops with a constant, positive step are lowered", loop.id)
+    span: Integer = stop if start == 0 else _minus(stop, start)
+    count = module.kernel_value(span)
+    return count if step == 1 else call("cute.ceil_div", count, step)
+
+
+def _minus(left: Integer, right: Integer) -> Integer:
+    return left - right if isinstance(left, int) and isinstance(right, int) else Operation("-", left, right)
+
+
+def _guard(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
+    kind = guard.kind
+    if kind is GuardKind.ELECT_LANE:  # every operation that one lane must do elects it by itself
+        saved, task.lane = task.lane, True
+        body = lower_block(task, guard.body)
+        task.lane = saved
+        return body
+    if kind is GuardKind.ELECT_WARP:
+        if not 0 <= guard.warp < task.task.num_warps:
+            raise LoweringError(f"task {task.task.name} has no warp {guard.warp}", guard.id)
+        saved_warp, task.warp = task.warp, guard.warp
+        body = lower_block(task, guard.body)
+        task.warp = saved_warp
+        if task.task.num_warps == 1:
+            return body
+        return (If(((compare("warp_idx", "==", task.task.warp_idx + guard.warp), body),)),)
+    if kind is GuardKind.SKIPPABLE:  # no tile is skipped: loops with a predicate are refused
+        return lower_block(task, guard.body)
+    if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
+        raise LoweringError(f"no stock body makes the condition {guard.key!r}", guard.id)
+    tests = _iteration_tests(task, guard)
+    body = lower_block(task, guard.body)
+    for test in reversed(tests):
+        body = (If(((test, body),)),)
+    return body
+
+
+def _iteration_tests(task: TaskBuilder, guard: Guard) -> list[Expression]:
+    """The conditions, outermost first, under which an iteration guard's block runs; none: always."""
+    frame = next((f for f in reversed(task.loops) if guard.loop in ("", f.var)), None)
+    if frame is None:
+        raise LoweringError(f"the guard stands outside its loop {guard.loop!r}", guard.id)
+    if guard.kind is GuardKind.FIRST_ITER:
+        return [compare(frame.index, "==", 0)]
+    if guard.kind is GuardKind.LAST_ITER:
+        return [compare(frame.index, "==", binary(frame.trips, "-", 1))]
+    if guard.period < 1:
+        raise LoweringError(f"every({guard.period}) never comes round", guard.id)
+    tests = [compare(frame.index, ">=", guard.start)] if guard.start > 0 else []
+    if guard.period > 1:
+        since = binary(frame.index, "-", guard.start)
+        tests.append(compare(binary(since, "%", guard.period), "==", 0))
+    return tests

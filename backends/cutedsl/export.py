@@ -1,0 +1,51 @@
+"""A document's kernel module, if its schedule is safe."""
+
+from __future__ import annotations
+
+from warpdraft.core.document import Document
+from warpdraft.core.findings import Report
+
+from .errors import ExportRefused, LoweringError
+from .lower import lower
+
+
+def export_module(
+    document: Document, *, profile: bool = False, watchdog: bool = False, unsafe: bool = False
+) -> str:
+    """The source of the kernel module.
+
+    Raises ExportRefused where the verifier finds errors (or cannot finish) and ``unsafe`` is not set; a module exported
+    all the same lists them in its first lines. Raises LoweringError for what this backend cannot write.
+    """
+    for wanted, name in ((profile, "profile"), (watchdog, "watchdog")):
+        if wanted:
+            raise LoweringError(f"{name} builds are not written yet")
+    report = _verify(document)
+    if report.verdict == "safe":
+        return lower(document)
+    if not unsafe:
+        raise ExportRefused(_refusal(report), report.errors)
+    return lower(document, _warning(report))
+
+
+def _verify(document: Document) -> Report:
+    from warpdraft.core.verify import verify
+
+    return verify(document)
+
+
+def _refusal(report: Report) -> str:
+    if report.errors:
+        count = len(report.errors)
+        return (
+            f"{report.document}: {count} error{'s' if count > 1 else ''}; first: {report.errors[0].message}"
+        )
+    return f"{report.document}: the check is incomplete: {report.scope.reason or report.verdict}"
+
+
+def _warning(report: Report) -> str:
+    lines = [f"UNSAFE: exported although the check found this schedule {report.verdict}."]
+    lines += [f"  {f.code} {f.name} ({', '.join(f.ops) or 'no op'}): {f.message}" for f in report.errors]
+    if not report.errors:
+        lines.append(f"  {report.scope.reason or 'no error, but no proof either'}")
+    return "\n".join(lines)

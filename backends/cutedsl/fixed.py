@@ -1,0 +1,120 @@
+"""Copies the parts of `prelude` and `selfcheck` that a module uses, as text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from .syntax import Blank, Expression, For, Function, If, Line, Statement, Verbatim, With
+
+IMPORTS = (
+    (("argparse",), "import argparse"),
+    (("json",), "import json"),
+    (("os",), "import os"),
+    (("sys",), "import sys"),
+    (("dataclass",), "from dataclasses import dataclass"),
+    ((), ""),
+    (("cuda",), "import cuda.bindings.driver as cuda"),
+    (("cutlass",), "import cutlass"),
+    (("cute",), "import cutlass.cute as cute"),
+    (("Int32",), "from cutlass import Int32"),
+    (("OperandMajorMode", "cpasync", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
+    (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
+)
+
+
+@cache
+def _source(name: str) -> tuple[str, ast.Module]:
+    text = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+    return text, ast.parse(text)
+
+
+def functions(file: str) -> tuple[str, ...]:
+    """The names that ``file`` defines at its top level."""
+    _, tree = _source(file)
+    return tuple(n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef))
+
+
+def definition(file: str, name: str) -> str:
+    """The text of a function or class, its decorators included."""
+    text, tree = _source(file)
+    return _segment(text, next(n for n in tree.body if getattr(n, "name", "") == name))
+
+
+def assignment(file: str, name: str) -> str:
+    """The text of the assignment to ``name`` at the top level of ``file``."""
+    text, tree = _source(file)
+    found = next(
+        n for n in tree.body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == name
+    )
+    return ast.get_source_segment(text, found) or ""
+
+
+def operations(used: set[str]) -> str:
+    """The prelude's class of operations with only the methods ``used``."""
+    text, tree = _source("prelude")
+    ops = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Ops")
+    lines = text.splitlines()
+    head = lines[ops.decorator_list[0].lineno - 1 : ops.body[0].end_lineno]
+    methods = [m for m in ops.body if isinstance(m, ast.FunctionDef) and m.name in used]
+    return "\n\n".join(["\n".join(head), *(_segment(text, m) for m in methods)])
+
+
+def _segment(text: str, node: ast.FunctionDef | ast.ClassDef) -> str:
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+
+
+def used_names(statements: Sequence[Statement]) -> tuple[set[str], set[str]]:
+    """The plain names that statements use, and the methods of ``op`` that they call."""
+    names: set[str] = set()
+    methods: set[str] = set()
+    for node in (n for e in _expressions(statements) for n in ast.walk(e)):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "op":
+            methods.add(node.attr)
+    return names, methods
+
+
+def names_in(text: str) -> set[str]:
+    """The plain names in Python text."""
+    return {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+
+
+def _expressions(statements: Sequence[Statement]) -> Iterator[Expression]:
+    for statement in statements:
+        match statement:
+            case Line(value, targets):
+                yield value
+                yield from targets
+            case For(target, iterable, body):
+                yield from (target, iterable)
+                yield from _expressions(body)
+            case If(arms):
+                for test, body in arms:
+                    if test is not None:
+                        yield test
+                    yield from _expressions(body)
+            case With(context, body):
+                yield context
+                yield from _expressions(body)
+            case Function(_, parameters, body, decorator):
+                yield from (a for _, a in parameters if a is not None)
+                if decorator is not None:
+                    yield decorator
+                yield from _expressions(body)
+
+
+def imports(names: set[str]) -> tuple[Statement, ...]:
+    """The import lines for ``names``, in two blocks as linters sort them."""
+    lines: list[Statement] = []
+    for wanted, template in IMPORTS:
+        present = sorted((w for w in wanted if w in names), key=lambda w: (not w[0].isupper(), w))
+        if present:
+            lines.append(Verbatim(template.format(", ".join(present))))
+        elif not wanted:
+            lines.append(Blank())
+    return tuple(lines)

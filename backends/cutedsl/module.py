@@ -1,0 +1,186 @@
+"""What all tasks of a module share: names, sizes, the host's part, the kernel's arguments, tensors, copy atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warpdraft.core.document import Document, Kernel, Tensor, Value
+from warpdraft.core.expressions import Integer, Symbol
+from warpdraft.core.tree import walk
+
+from .dtypes import DType, kernel_dtype
+from .errors import LoweringError
+from .names import Names
+from .storage import SmemView, Storage
+from .syntax import Expression, Line, Statement, assign, binary, call, expression, listing
+from .values import traced
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of the kernel: its annotation, and its name, which the host uses too."""
+
+    name: str
+    annotation: str
+
+
+@dataclass(frozen=True, slots=True)
+class TmaTensor:
+    """A copy atom and the coordinate tensor that belongs to it."""
+
+    atom: str
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class TileGrid:
+    """The output's tiles: how many along each dimension, and the order of a band (see the prelude's `tile_at`)."""
+
+    m_tiles: str
+    band: int
+    by_band: str
+    by_last: str
+
+
+@dataclass
+class Module:
+    """The module under construction."""
+
+    document: Document
+    kernel: Kernel = field(init=False)
+    dtype: DType = field(init=False)
+    names: Names = field(default_factory=Names)
+    host: list[Statement] = field(default_factory=list)
+    arguments: list[Argument] = field(default_factory=list)
+    atoms: list[str] = field(default_factory=list)
+    storage: Storage = field(init=False)
+    kernel_name: str = ""
+    _known: dict[tuple[Value | tuple, ...], object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.document.kernel is None:
+            raise LoweringError("the document says nothing of its tensors and sizes (no kernel)")
+        if self.document.target != "sm_90a":
+            raise LoweringError(f"there are no bodies for target {self.document.target!r}, only for 'sm_90a'")
+        if self.document.cluster != (1, 1, 1):
+            raise LoweringError(f"clusters are not lowered yet: the document has {self.document.cluster}")
+        self.kernel = self.document.kernel
+        self.dtype = kernel_dtype(self.kernel)
+        for tensor in self.kernel.tensors:
+            if len(tensor.shape) != 2 or tensor.order != (0, 1):
+                raise LoweringError(
+                    f"tensor {tensor.name!r}: only two dimensions, rows contiguous, are lowered"
+                )
+            self.names.new(tensor.name)
+        self.storage = Storage.of(self.document, self.names, self.dtype)
+
+    # -- sizes
+    def size(self, symbol: Symbol) -> Expression:
+        """The host's variable for a size, a trip count, or any expression over them."""
+        return expression(self._once(("size", symbol.name), lambda: self._size(symbol)))
+
+    def _size(self, symbol: Symbol) -> str:
+        for tensor in self.kernel.tensors:
+            for mode, extent in enumerate(tensor.shape):
+                if isinstance(extent, Symbol) and extent.name == symbol.name:
+                    return self._host(symbol.name, call("cute.size", tensor.name, mode=listing(mode)))
+        for name, value in self.kernel.trip_counts:
+            if name == symbol.name:
+                return self._host(name, traced(value, self.size))
+        raise LoweringError(f"nothing says what {symbol.name!r} is: no tensor has it, no trip count gives it")
+
+    def host_value(self, value: Integer) -> Expression:
+        """``value`` on the host."""
+        return traced(value, self.size)
+
+    def kernel_value(self, value: Integer) -> Expression:
+        """``value`` in the kernel; its symbols become arguments."""
+        return traced(value, self._size_argument)
+
+    def _size_argument(self, symbol: Symbol) -> Expression:
+        name = self._once(("size", symbol.name), lambda: self._size(symbol))
+        return expression(self._argument(name, "Int32"))
+
+    def _argument(self, name: str, annotation: str) -> str:
+        self._once(("argument", name), lambda: self.arguments.append(Argument(name, annotation)) or name)
+        return name
+
+    def _host(self, wish: str, value: Expression) -> str:
+        name = self.names.new(wish)
+        self.host.append(assign(name, value))
+        return name
+
+    def _once(self, key: tuple, make) -> str:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    # -- the launch
+    @property
+    def persistent(self) -> bool:
+        """Whether some task loops over work tiles."""
+        return any(getattr(n, "kind", "") == "tile" for task in self.document.tasks for n in walk(task.body))
+
+    @property
+    def warps(self) -> int:
+        """Warps of the launch: whole warpgroups."""
+        used = max((t.warp_idx + t.num_warps for t in self.document.tasks), default=1)
+        return -(-used // 4) * 4
+
+    # -- tensors
+    def tensor(self, name: Value, op: str) -> Tensor:
+        """The kernel's tensor of this name."""
+        for tensor in self.kernel.tensors:
+            if tensor.name == name:
+                return tensor
+        raise LoweringError(f"the kernel has no tensor {name!r}", op)
+
+    def tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
+        """The atom that copies one stage of ``view`` from (to, if ``store``) a tile of ``tensor``."""
+        return self._once(("tma", tensor, view.key, store), lambda: self._make_tma(tensor, view, store))
+
+    def _make_tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
+        found = TmaTensor(self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem"))
+        direction = "S2G" if store else "G2S"
+        made = call(
+            "cpasync.make_tiled_tma_atom",
+            call(f"cpasync.CopyBulkTensorTile{direction}Op"),
+            tensor,
+            view.stage_layout(),
+            view.tile,
+        )
+        self.host.append(Line(made, (expression((found.atom, found.tensor)),)))
+        self._argument(found.atom, "cute.CopyAtom")
+        self._argument(found.tensor, "cute.Tensor")
+        self.atoms.append(found.atom)
+        return found
+
+    # -- tiles
+    def tile_count(self) -> str:
+        """The number of work tiles, on the host and in the kernel."""
+        name = "tile_count"
+        self._once(
+            ("tile_count",), lambda: self.host.append(assign(name, self.host_value(self.kernel.grid))) or name
+        )
+        return self._argument(name, "Int32")
+
+    def tile_grid(self, band: int) -> TileGrid:
+        """The grid of output tiles in bands of ``band`` rows."""
+        return self._once(("grid", band), lambda: self._make_grid(band))
+
+    def _make_grid(self, band: int) -> TileGrid:
+        tile = dict(self.kernel.parameters).get("tile")
+        out = next((t for t in self.kernel.tensors if t.role == "out"), None)
+        if out is None or not isinstance(tile, tuple) or len(tile) < 2:
+            raise LoweringError("tile coordinates need an output tensor and the kernel parameter 'tile'")
+        rows = call("cute.ceil_div", self.host_value(out.shape[0]), tile[0])
+        columns = call("cute.ceil_div", self.host_value(out.shape[1]), tile[1])
+        m_tiles, n_tiles = self._host("m_tiles", rows), self._host("n_tiles", columns)
+        divisor = "cute.fast_divmod_create_divisor_v2"
+        last = binary(m_tiles, "-", binary(binary(binary(m_tiles, "-", 1), "//", band), "*", band))
+        by_band = self._host("by_band", call(divisor, binary(n_tiles, "*", band)))
+        by_last = self._host("by_last", call(divisor, last))
+        self._argument(m_tiles, "Int32")
+        self._argument(by_band, "cute.FastDivmodDivisorV2")
+        self._argument(by_last, "cute.FastDivmodDivisorV2")
+        return TileGrid(m_tiles, band, by_band, by_last)

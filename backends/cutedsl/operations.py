@@ -1,0 +1,184 @@
+"""Lowers the ops that synchronise: cursors, mbarriers, async groups, named barriers, fences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
+from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
+from warpdraft.core.tree import find_target
+
+from .errors import LoweringError
+from .syntax import (
+    Expression,
+    If,
+    Line,
+    Statement,
+    assign,
+    attribute,
+    binary,
+    call,
+    compare,
+    expression,
+    run,
+)
+from .task import CONSUMER, PRODUCER, TaskBuilder
+
+Lowered = tuple[Statement, ...]
+
+
+def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
+    """The statements of one synchronising op."""
+    if op.kind in PIPELINE:
+        resource = task.resource(op)
+        if resource.pipeline is None:
+            raise LoweringError(f"{resource.name} has no pipeline", op.id)
+        return PIPELINE[op.kind](task, op, resource)
+    return OTHER[op.kind](task, op)
+
+
+def led(task: TaskBuilder, line: Statement) -> Statement:
+    """``line`` for the task's first warp alone, unless one warp is alone anyway."""
+    if task.alone:
+        return line
+    return If(((compare("warp_idx", "==", task.task.warp_idx), (line,)),))
+
+
+# -- pipelines
+def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    cursor, ring = task.cursor(resource, "acquire"), task.module.storage.rings[resource.name]
+    stage = attribute(expression(cursor), "index")
+    lines: list[Statement] = [Line(task.operation("acquire", op, ring, cursor), op=op.id)]
+    if producer_signal(task.document, resource) == TMA:
+        tx_bytes = armed_bytes(task.document, resource, task.task, op)
+        full = binary(f"{ring}.full", "+", stage)
+        lines.append(led(task, Line(task.operation("expect", op, full, tx_bytes), op=op.id)))
+    if resource.pipeline.advance_on_acquire:
+        lines += [assign(task.held(resource, PRODUCER), stage), run(f"{cursor}.advance")]
+    return tuple(lines)
+
+
+def _commit(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
+    signal = producer_signal(task.document, resource)
+    if signal == TMA:  # the copies complete the barrier: only the cursor moves
+        return (run(f"{cursor}.advance", op=op.id),)
+    barrier = binary(f"{ring}.full", "+", attribute(expression(cursor), "index"))
+    return (*_signal(task, op, signal, barrier), run(f"{cursor}.advance"))
+
+
+def _wait(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    cursor, ring = task.cursor(resource, "wait"), task.module.storage.rings[resource.name]
+    lines: list[Statement] = [Line(task.operation("wait", op, ring, cursor), op=op.id)]
+    if resource.pipeline.advance_on_wait:
+        stage = attribute(expression(cursor), "index")
+        lines += [assign(task.held(resource, CONSUMER), stage), run(f"{cursor}.advance")]
+    return tuple(lines)
+
+
+def _release(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    cursor, ring = task.cursor(resource, "release"), task.module.storage.rings[resource.name]
+    barrier = binary(f"{ring}.empty", "+", attribute(expression(cursor), "index"))
+    signal = consumer_signal(task.document, resource)
+    return (*_signal(task, op, signal, barrier), run(f"{cursor}.advance"))
+
+
+def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression) -> Lowered:
+    """The arrivals that this task's warps make: see `core.arrivals.arrivals_by`."""
+    if signal == Signal.COMMIT:
+        raise LoweringError("tcgen05 commits do not exist on sm_90a", op.id)
+    threads = signal in (Signal.THREAD, Signal.LEADER_THREADS) and not task.lane
+    line = Line(task.operation("arrive_threads" if threads else "arrive", op, barrier), op=op.id)
+    return (line if signal in (Signal.THREAD, Signal.WARP) else led(task, line),)
+
+
+def _try(method: str, which: str) -> Callable[[TaskBuilder, Op, Resource], Lowered]:
+    def lower(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+        ring = task.module.storage.rings[resource.name]
+        return (Line(task.operation(method, op, ring, task.cursor(resource, which)), op=op.id),)
+
+    return lower
+
+
+# -- async groups
+GROUP_METHODS = {
+    (OpKind.GROUP_COMMIT, Engine.WGMMA): "commit_mma",
+    (OpKind.GROUP_WAIT, Engine.WGMMA): "wait_mma",
+    (OpKind.GROUP_COMMIT, Engine.BULK_STORE): "commit_store",
+    (OpKind.GROUP_WAIT, Engine.BULK_STORE): "wait_store",
+    (OpKind.GROUP_WAIT_READ, Engine.BULK_STORE): "wait_store_read",
+}
+
+
+def _group(task: TaskBuilder, op: Op) -> Lowered:
+    group = find_target(task.document, op.target)
+    method = GROUP_METHODS.get((op.kind, group.kind)) if isinstance(group, AsyncGroup) else None
+    if method is None:
+        kind = group.kind.value if isinstance(group, AsyncGroup) else "no"
+        raise LoweringError(f"{op.kind.value} of {kind} group {op.target!r} is not lowered", op.id)
+    arguments = () if op.kind is OpKind.GROUP_COMMIT else (op.count or 0,)
+    return (Line(task.operation(method, op, *arguments), op=op.id),)
+
+
+# -- barriers
+def _named(method: str) -> Callable[[TaskBuilder, Op], Lowered]:
+    def lower(task: TaskBuilder, op: Op) -> Lowered:
+        barrier = find_target(task.document, op.target)
+        if not isinstance(barrier, NamedBarrier):
+            raise LoweringError(f"there is no named barrier {op.target!r}", op.id)
+        return (Line(task.operation(method, op, barrier.id, barrier.threads), op=op.id),)
+
+    return lower
+
+
+def _raw(task: TaskBuilder, op: Op) -> Lowered:
+    mbarrier = find_target(task.document, op.target)
+    if not isinstance(mbarrier, Mbarrier):
+        raise LoweringError(f"there is no mbarrier {op.target!r}", op.id)
+    stage = op.stage or 0
+    barrier = binary(task.module.storage.rings[mbarrier.name], "+", stage)
+    if op.kind is OpKind.MBARRIER_ARRIVE:
+        return (
+            Line(task.operation("arrive_count", op, barrier, 1 if op.count is None else op.count), op=op.id),
+        )
+    if op.kind is not OpKind.MBARRIER_WAIT:
+        method = "expect" if op.kind is OpKind.MBARRIER_ARRIVE_EXPECT else "expect_only"
+        return (Line(task.operation(method, op, barrier, op.count or 0), op=op.id),)
+    if op.count is not None:
+        return (Line(task.operation("wait_parity", op, barrier, op.count), op=op.id),)
+    parity = task.once(
+        ("parity", mbarrier.name, stage),
+        lambda: task.keep(f"{mbarrier.name}_{stage}_parity", call("Int32", 0)),
+    )
+    flipped = assign(parity, binary(parity, "^", 1))
+    return (Line(task.operation("wait_parity", op, barrier, parity), op=op.id), flipped)
+
+
+def _simple(method: str) -> Callable[[TaskBuilder, Op], Lowered]:
+    return lambda task, op: (Line(task.operation(method, op), op=op.id),)
+
+
+PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
+    OpKind.ACQUIRE: _acquire,
+    OpKind.COMMIT: _commit,
+    OpKind.WAIT: _wait,
+    OpKind.RELEASE: _release,
+    OpKind.TRY_ACQUIRE: _try("try_acquire", "acquire"),
+    OpKind.TRY_WAIT: _try("try_wait", "wait"),
+}
+OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
+    OpKind.GROUP_COMMIT: _group,
+    OpKind.GROUP_WAIT: _group,
+    OpKind.GROUP_WAIT_READ: _group,
+    OpKind.BARRIER_SYNC: _named("sync"),
+    OpKind.BARRIER_ARRIVE: _named("sync_arrive"),
+    OpKind.MBARRIER_ARRIVE: _raw,
+    OpKind.MBARRIER_EXPECT: _raw,
+    OpKind.MBARRIER_ARRIVE_EXPECT: _raw,
+    OpKind.MBARRIER_WAIT: _raw,
+    OpKind.FENCE_PROXY_ASYNC: _simple("fence_proxy_async"),
+    OpKind.SYNC_WARP: _simple("sync_warp"),
+    OpKind.CLUSTER_SYNC: _simple("cluster_sync"),
+    OpKind.CLUSTER_ARRIVE: _simple("cluster_arrive"),
+    OpKind.CLUSTER_WAIT: _simple("cluster_wait"),
+}

@@ -1,0 +1,196 @@
+"""The fixed part of a generated module, read as text: one method per kind of operation, and what set-up needs.
+
+Nothing here is imported or run by warpdraft; `prelude_text` copies the parts that a kernel uses. The first argument of every
+operation is its id in the schedule, the last its occurrence in this warp. PTX that each emits: DSL 4.8.1.
+"""
+
+from dataclasses import dataclass
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Int32
+from cutlass.cute.nvgpu import cpasync, warpgroup
+
+DTYPE = cutlass.Float16
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The mbarriers of a pipeline's stages."""
+
+    full: cute.Pointer
+    empty: cute.Pointer
+
+
+@dataclass(frozen=True)  # frozen: the DSL takes the object as constant inside run-time loops
+class Ops:
+    """One method for each kind of operation: `op` is its id in the schedule, `step` how often it ran before in this warp."""
+
+    # -- mbarriers
+    def acquire(self, op, ring, cursor, step):
+        """Wait until the stage is empty."""
+        cute.arch.mbarrier_wait(ring.empty + cursor.index, cursor.phase)
+
+    def try_acquire(self, op, ring, cursor, step):
+        """One attempt, which does not block; the acquire that follows decides."""
+        cute.arch.mbarrier_try_wait(ring.empty + cursor.index, cursor.phase)
+
+    def wait(self, op, ring, cursor, step):
+        """Wait until the stage is full."""
+        cute.arch.mbarrier_wait(ring.full + cursor.index, cursor.phase)
+
+    def try_wait(self, op, ring, cursor, step):
+        """One attempt, which does not block; the wait that follows decides."""
+        cute.arch.mbarrier_try_wait(ring.full + cursor.index, cursor.phase)
+
+    @cute.jit
+    def expect(self, op: cutlass.Constexpr, barrier: cute.Pointer, tx_bytes: cutlass.Constexpr, step: Int32):
+        """One arrival, and the bytes that copies will bring in this phase."""
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, tx_bytes)
+
+    @cute.jit
+    def expect_only(
+        self, op: cutlass.Constexpr, barrier: cute.Pointer, tx_bytes: cutlass.Constexpr, step: Int32
+    ):
+        """The bytes that copies will bring in this phase; no arrival."""
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_expect_tx(barrier, tx_bytes)
+
+    @cute.jit
+    def arrive(self, op: cutlass.Constexpr, barrier: cute.Pointer, step: Int32):
+        """One arrival, by one lane of the warp."""
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive(barrier)
+
+    @cute.jit
+    def arrive_count(
+        self, op: cutlass.Constexpr, barrier: cute.Pointer, count: cutlass.Constexpr, step: Int32
+    ):
+        """`count` arrivals, by one lane of the warp."""
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive(barrier, arrive_count=count)
+
+    def arrive_threads(self, op, barrier, step):
+        """One arrival by each lane of the warp."""
+        cute.arch.mbarrier_arrive(barrier)
+
+    def wait_parity(self, op, barrier, parity, step):
+        """Wait until the phase of this parity is complete."""
+        cute.arch.mbarrier_wait(barrier, parity)
+
+    # -- bulk tensor copies
+    def tma_load(self, op, atom, source, target, barrier, step):
+        """One lane starts the copy; its bytes count on the barrier."""
+        cute.copy(atom, source, target, tma_bar_ptr=barrier)
+
+    def bulk_store(self, op, atom, source, target, step):
+        """One lane starts the copy, in its open bulk group."""
+        cute.copy(atom, source, target)
+
+    def commit_store(self, op, step):
+        cute.arch.cp_async_bulk_commit_group()
+
+    def wait_store(self, op, pending, step):
+        """Wait until all but the newest `pending` groups are complete."""
+        cute.arch.cp_async_bulk_wait_group(pending, read=False)
+
+    def wait_store_read(self, op, pending, step):
+        """Wait until all but the newest `pending` groups have read their sources."""
+        cute.arch.cp_async_bulk_wait_group(pending, read=True)
+
+    # -- wgmma
+    def wgmma(self, op, instruction, warpgroups, acc, a, b, accumulate, step):
+        """acc = a b, plus acc where `accumulate` holds: one instruction for each 16 columns of a."""
+        mma = cute.make_tiled_mma(instruction, warpgroups)
+        mma.set(warpgroup.Field.ACCUMULATE, accumulate)
+        warpgroup.fence()
+        for i in range(cute.size(a, mode=[2])):
+            cute.gemm(mma, acc, a[None, None, i], b[None, None, i], acc)
+            mma.set(warpgroup.Field.ACCUMULATE, True)
+
+    def commit_mma(self, op, step):
+        warpgroup.commit_group()
+
+    def wait_mma(self, op, pending, step):
+        """Wait until all but the newest `pending` groups are complete."""
+        warpgroup.wait_group(pending)
+
+    # -- registers to shared memory
+    def read_fragment(self, op, acc, subtile, subtiles, step):
+        """The columns of one of `subtiles` equal parts of the accumulator: a view, nothing moves."""
+        m, n, columns = acc.shape[0]
+        layout = cute.make_layout(((m, n, columns // subtiles), *acc.shape[1:]), stride=acc.stride)
+        return cute.make_tensor(acc.iterator + subtile * (cute.size(acc, mode=[0]) // subtiles), layout)
+
+    def store_fragment(self, op, copy, fragment, target, step):
+        """Convert to the target's type and store with stmatrix."""
+        out = cute.make_rmem_tensor(fragment.shape, target.element_type)
+        out.store(fragment.load().to(target.element_type))
+        values = copy.retile(out)
+        for i in range(cute.size(target, mode=[2])):
+            cute.copy(copy, values[(None, i), None, 0], target[None, None, i])
+
+    # -- other synchronisation
+    def fence_proxy_async(self, op, step):
+        """Make this thread's shared memory accesses visible to the bulk copy and wgmma engines."""
+        cute.arch.fence_proxy("async.shared", space="cta")
+
+    def sync(self, op, barrier_id, threads, step):
+        cute.arch.barrier(barrier_id=barrier_id, number_of_threads=threads)
+
+    def sync_arrive(self, op, barrier_id, threads, step):
+        cute.arch.barrier_arrive(barrier_id=barrier_id, number_of_threads=threads)
+
+    def sync_warp(self, op, step):
+        cute.arch.sync_warp()
+
+    def cluster_arrive(self, op, step):
+        cute.arch.cluster_arrive()
+
+    def cluster_wait(self, op, step):
+        cute.arch.cluster_wait()
+
+    def cluster_sync(self, op, step):
+        cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+
+
+def swizzled(rows, columns):
+    """One stage of rows x columns, rows contiguous, in the widest swizzle that divides a row: what wgmma reads."""
+    bits = columns * DTYPE.width
+    kind = next(k for k, unit in (("K_SW128", 1024), ("K_SW64", 512), ("K_SW32", 256)) if bits % unit == 0)
+    atom = warpgroup.make_smem_layout_atom(getattr(warpgroup.SmemLayoutAtomKind, kind), DTYPE)
+    return cute.tile_to_shape(atom, (rows, columns), order=(0, 1))
+
+
+def plain(rows, columns):
+    """One stage of rows x columns, rows contiguous."""
+    return cute.make_ordered_layout((rows, columns), order=(1, 0))
+
+
+def stages_at(storage, layout, stages, stage_bytes):
+    """The tensor (rows, columns, stage) at `storage` with a stage of `layout` every `stage_bytes`."""
+    stage = cute.make_layout(stages, stride=stage_bytes * 8 // DTYPE.width)
+    if isinstance(layout, cute.ComposedLayout):
+        return cute.make_tensor(
+            cute.recast_ptr(storage, layout.inner, dtype=DTYPE), cute.append(layout.outer, stage)
+        )
+    return cute.make_tensor(cute.recast_ptr(storage, dtype=DTYPE), cute.append(layout, stage))
+
+
+def partition(atom, staged, tiles, tile):
+    """Both sides of a bulk tensor copy: shared memory by (.., stage) and global memory by (.., tile coordinates)."""
+    tiled = cute.local_tile(tiles, tile, (None,) * len(tile))
+    smem, gmem = cute.group_modes(staged, 0, 2), cute.group_modes(tiled, 0, len(tile))
+    return cpasync.tma_partition(atom, 0, cute.make_layout(1), smem, gmem)
+
+
+@cute.jit
+def tile_at(tile: Int32, m_tiles: Int32, band: cutlass.Constexpr, by_band, by_last):
+    """Row and column of a tile: bands of `band` rows, each column by column; the last band may have fewer rows."""
+    i, r = divmod(tile, by_band)
+    n, m = r // band, r % band
+    if (i + 1) * band > m_tiles:
+        n, m = divmod(r, by_last)
+    return i * band + m, n

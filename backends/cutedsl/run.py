@@ -1,0 +1,88 @@
+"""Runs a kernel module's self-check in a process of its own: a kernel that hangs ends with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What the self-check found. ``state`` is "right", "wrong", "hung" or "failed" (``message`` then says why).
+
+    ``error`` is relative (Frobenius norm), ``seconds`` the median of one launch, ``rate`` in ``unit``; ``ratio`` compares
+    with the library call ``library`` in the same process (1.0: as fast).
+    """
+
+    state: str
+    message: str = ""
+    device: str = ""
+    dtype: str = ""
+    sizes: tuple[tuple[str, int], ...] = ()
+    error: float = float("nan")
+    limit: float = float("nan")
+    seconds: float | None = None
+    rate: float | None = None
+    unit: str = ""
+    library: str = ""
+    ratio: float | None = None
+
+
+def run_module(
+    source: str,
+    sizes: Mapping[str, int] | None = None,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    timing: bool = True,
+    seconds: float = 120,
+    python: str = sys.executable,
+) -> Measurement:
+    """Check (and time) the module ``source`` on this machine's GPU, for at most ``seconds``.
+
+    ``python`` is the interpreter to use: it needs the DSL and torch.
+    """
+    with tempfile.TemporaryDirectory(prefix="warpdraft-") as folder:
+        module = Path(folder, "kernel.py")
+        module.write_text(source, encoding="utf-8")
+        command = [python, str(module), "--json", *([] if timing else ["--no-timing"])]
+        for option, values in (("--size", sizes), ("--param", parameters)):
+            if values:
+                command += [option, ",".join(f"{k}={v}" for k, v in values.items())]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Measurement("hung", f"no end after {seconds:g} s")
+    return _parse(process.returncode, out, err)
+
+
+def _parse(status: int, out: str, err: str) -> Measurement:
+    lines = [line for line in out.splitlines() if line.startswith("{")]
+    if not lines:
+        last = [line for line in err.splitlines() if line.strip()][-1:]
+        return Measurement("failed", last[0] if last else f"ended with status {status}")
+    found = json.loads(lines[-1])
+    return Measurement(
+        "right" if found["right"] else "wrong",
+        device=found["device"],
+        dtype=found["dtype"],
+        sizes=tuple(found["sizes"].items()),
+        error=found["error"],
+        limit=found["limit"],
+        seconds=found.get("seconds"),
+        rate=found.get("rate"),
+        unit=found.get("unit", ""),
+        library=found.get("library", ""),
+        ratio=found.get("ratio"),
+    )

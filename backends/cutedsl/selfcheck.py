@@ -1,0 +1,195 @@
+"""The end of a generated module, read as text: compiling, binding to tensors, the check against a reference, timing.
+
+Nothing here is imported or run by warpdraft; `fixed` copies it. The names in capitals, `launch`, `shapes` and `check_sizes`
+come from the generated part; one of the three-function sets at the end gives reference, library call and amount of work.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+
+NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE, LIBRARY = "", "sm_90a", {}, (), (), cutlass.Float16, ""
+DTYPES = {"fp16": cutlass.Float16, "bf16": cutlass.BFloat16}
+LIMITS = {"fp16": 5e-4, "bf16": 4e-3}
+
+
+def launch(*arguments): ...
+
+
+def shapes(**sizes): ...
+
+
+def check_sizes(**sizes): ...
+
+
+def build(keep=False):
+    """Compile for tensors of any size. Needs no GPU; `keep` keeps PTX and cubin."""
+    from cutlass.cute import runtime
+
+    options = (cute.GPUArch(ARCH), cute.KeepPTX(keep), cute.KeepCUBIN(keep))
+    rows = [
+        runtime.make_fake_compact_tensor(
+            DTYPE, (cute.sym_int(), cute.sym_int(divisibility=8)), stride_order=(1, 0), assumed_align=16
+        )
+        for _ in INPUTS + OUTPUTS
+    ]
+    return cute.compile[options](launch, *rows, cutlass.Int32(1), runtime.make_fake_stream())
+
+
+def bind(kernel, tensors):
+    """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
+
+    def start(keep=tensors):  # the views hold addresses only
+        stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
+        kernel(*views, cutlass.Int32(sms), stream)
+
+    return start
+
+
+def make_tensors(sizes):
+    """Random inputs, and outputs full of NaN."""
+    import torch
+
+    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[dtype_name()]
+    torch.manual_seed(0)
+    found = shapes(**sizes)
+    inputs = [torch.randn(found[name], device="cuda", dtype=dtype) for name in INPUTS]
+    outputs = [torch.full(found[name], float("nan"), device="cuda", dtype=dtype) for name in OUTPUTS]
+    return inputs, outputs
+
+
+def check(kernel, sizes):
+    """Run once; the relative error (Frobenius norm) of the worst output."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    inputs, outputs = make_tensors(sizes)
+    bind(kernel, inputs + outputs)()
+    torch.cuda.synchronize()
+    expected = reference(*inputs)
+    errors = [
+        ((o.float() - e.float()).norm() / e.float().norm()).item()
+        for o, e in zip(outputs, expected, strict=True)
+    ]
+    return max(errors, key=lambda e: (e != e, e))
+
+
+def measure(functions, seconds=4e-3, rounds=15):
+    """Median seconds of one call of each function: CUDA graphs of about `seconds`, replayed in turn."""
+    import torch
+
+    def replay(graph):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / 1e3
+
+    def record(function, calls):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(calls):
+                function()
+        return graph
+
+    calls, graphs = [], []
+    for function in functions:
+        function()
+        torch.cuda.synchronize()
+        probe = record(function, 3)
+        replay(probe)
+        calls.append(max(3, round(seconds / (replay(probe) / 3))))
+        graphs.append(record(function, calls[-1]))
+    times = [[] for _ in functions]
+    for turn in range(rounds + 2):
+        for i in range(len(functions)):
+            i = (i + turn) % len(functions)
+            taken = replay(graphs[i]) / calls[i]
+            if turn >= 2:
+                times[i].append(taken)
+    return [sorted(t)[rounds // 2] for t in times]
+
+
+def dtype_name():
+    return next(name for name, dtype in DTYPES.items() if dtype is DTYPE)
+
+
+def pairs(text):
+    """name=value,name=value"""
+    return dict(item.split("=", 1) for item in text.split(",") if item)
+
+
+def main():
+    global DTYPE
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--size", type=pairs, default={}, help="e.g. " + ",".join(f"{k}={v}" for k, v in SIZES.items())
+    )
+    parser.add_argument("--param", type=pairs, default={}, help="e.g. dtype=bf16")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--no-timing", action="store_true", help="check only")
+    parser.add_argument("--compile", metavar="DIR", help="write kernel.ptx and kernel.cubin; needs no GPU")
+    options = parser.parse_args()
+    unknown = sorted((options.size.keys() - SIZES.keys()) | (options.param.keys() - {"dtype"}))
+    if unknown or options.param.get("dtype", "fp16") not in DTYPES:
+        parser.error(f"unknown: {', '.join(unknown) or options.param['dtype']}")
+    DTYPE = DTYPES[options.param.get("dtype", dtype_name())]
+    if options.compile:
+        kernel = build(keep=True)
+        os.makedirs(options.compile, exist_ok=True)
+        for name, content in (("kernel.ptx", kernel.__ptx__.encode()), ("kernel.cubin", kernel.__cubin__)):
+            with open(os.path.join(options.compile, name), "wb") as file:
+                file.write(content)
+        return 0
+    sizes = SIZES | {name: int(value) for name, value in options.size.items()}
+    check_sizes(**sizes)
+    return report(build(), sizes, options)
+
+
+def report(kernel, sizes, options):
+    """Check, time, print; the exit status."""
+    import torch
+
+    error, limit = check(kernel, sizes), LIMITS[dtype_name()]
+    found = {"kernel": NAME, "device": torch.cuda.get_device_name(), "dtype": dtype_name(), "sizes": sizes}
+    found |= {"right": error <= limit, "error": error, "limit": limit}
+    if not options.no_timing:
+        inputs, outputs = make_tensors(sizes)
+        own, other = measure([bind(kernel, inputs + outputs), lambda: library(inputs, outputs)])
+        amount, unit = work(inputs, outputs)
+        found |= {"seconds": own, "rate": amount / own / 1e12, "unit": unit}
+        found |= {"library": LIBRARY, "library_seconds": other, "ratio": other / own}
+    if options.json:
+        print(json.dumps(found))
+    else:
+        verdict = "right" if found["right"] else "WRONG"
+        print(f"{NAME} {found['dtype']} {sizes}: {verdict}, relative error {error:.1e} (limit {limit:.0e})")
+        if "rate" in found:
+            print(
+                f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}; {LIBRARY} {other * 1e6:.1f} us: {other / own:.3f} of it"
+            )
+    return 0 if found["right"] else 1
+
+
+def reference(*inputs): ...
+
+
+def library(inputs, outputs): ...
+
+
+def work(inputs, outputs): ...
+
+
+if __name__ == "__main__":
+    sys.exit(main())

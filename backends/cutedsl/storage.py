@@ -1,0 +1,249 @@
+"""Shared memory of a module: mbarriers first, then each resource at the place that `core.layout` gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from warpdraft.core.arrivals import empty_count, full_count
+from warpdraft.core.document import Document, Op, OpKind, Resource, Space
+from warpdraft.core.footprints import stage_bytes, target_work
+from warpdraft.core.layout import MBARRIER_BYTES, layout
+from warpdraft.core.tree import walk
+
+from .dtypes import DType
+from .errors import LoweringError
+from .names import Names
+from .syntax import (
+    Comment,
+    Expression,
+    For,
+    If,
+    Statement,
+    With,
+    assign,
+    attribute,
+    binary,
+    call,
+    compare,
+    expression,
+    run,
+)
+
+SWIZZLE_ROWS = (
+    8  # rows of one swizzle atom of the canonical wgmma layouts (PTX ISA, wgmma, shared memory matrix layout)
+)
+ALIGNMENT = 1024  # bytes: of the whole, which covers the 128-byte swizzle atom
+
+
+@dataclass(frozen=True, slots=True)
+class SmemView:
+    """A part of each stage of a resource, seen as rows x columns elements."""
+
+    name: str
+    resource: str
+    part: str
+    tile: tuple[int, int]
+    swizzled: bool
+    offset: int  # bytes from the start of shared memory to stage 0 of the part
+    stages: int
+    stage_bytes: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells views apart."""
+        return self.resource, self.part
+
+    def stage_layout(self) -> Expression:
+        """The layout of one stage."""
+        return call("swizzled" if self.swizzled else "plain", *self.tile)
+
+
+@dataclass
+class Storage:
+    """Names and places of mbarriers and of the views that bodies ask for."""
+
+    document: Document
+    dtype: DType
+    names: Names
+    total: int
+    offsets: dict[str, int]
+    swizzled: frozenset[str]
+    barriers: dict[tuple[str, str], int] = field(default_factory=dict)  # (name, side) -> number of stage 0
+    rings: dict[str, str] = field(default_factory=dict)  # resource or raw mbarrier -> variable
+    views: dict[tuple[str, str], SmemView] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document, names: Names, dtype: DType) -> Storage:
+        """The storage of ``document`` before any view is asked for."""
+        swizzled = swizzled_resources(document)
+        places = layout(_aligned(document, swizzled))
+        self = cls(document, dtype, names, places.smem_bytes, places.offsets, swizzled)
+        number = 0
+        for resource in document.resources:
+            if resource.pipeline:
+                for side in ("full", "empty"):
+                    self.barriers[resource.name, side] = number
+                    number += resource.pipeline.stages
+                self.rings[resource.name] = names.new(resource.name)
+        for mbarrier in document.mbarriers:
+            self.barriers[mbarrier.name, "raw"] = number
+            number += mbarrier.stages
+            self.rings[mbarrier.name] = names.new(mbarrier.name)
+        return self
+
+    def view(self, resource: Resource, part: str, tile: tuple[int, int], op: str) -> SmemView:
+        """The view of ``part`` ("" is the whole stage) as ``tile``.
+
+        Raises LoweringError where sizes or alignment don't fit, or another op sees the part as another tile.
+        """
+        found = self.views.get((resource.name, part))
+        if found is None:
+            found = self.views[resource.name, part] = self._make_view(resource, part, tile, op)
+        if found.tile != tile:
+            raise LoweringError(f"{resource.name} {part} is {found.tile} elsewhere and {tile} here", op)
+        return found
+
+    def _make_view(self, resource: Resource, part: str, tile: tuple[int, int], op: str) -> SmemView:
+        if resource.storage is None or resource.space is not Space.SMEM:
+            raise LoweringError(f"{resource.name} has no place in shared memory", op)
+        size, inner = stage_bytes(resource), 0
+        if part:
+            found = next((p for p in resource.storage.parts if p.name == part), None)
+            if found is None:
+                raise LoweringError(f"{resource.name} has no part {part!r}", op)
+            size, inner = found.bytes, found.offset
+        need = tile[0] * tile[1] * self.dtype.bytes
+        if need != size:
+            whose = f"part {part!r} of {resource.name}" if part else f"a stage of {resource.name}"
+            raise LoweringError(
+                f"{tile[0]} x {tile[1]} {self.dtype.name} are {need} bytes; {whose} has {size}", op
+            )
+        view = SmemView(
+            self.names.new(f"{resource.name}_{part or 'tile'}"),
+            resource.name,
+            part,
+            tile,
+            resource.name in self.swizzled,
+            self.offsets[resource.name] + inner,
+            resource.storage.stages,
+            resource.storage.bytes,
+        )
+        self._check_alignment(view, op)
+        return view
+
+    def _check_alignment(self, view: SmemView, op: str) -> None:
+        unit = 128  # cp.async.bulk.tensor: shared memory address (PTX ISA)
+        if view.swizzled:
+            row = view.tile[1] * self.dtype.bytes
+            width = next((w for w in (128, 64, 32) if row % w == 0), 0)
+            if not width or view.tile[0] % SWIZZLE_ROWS:
+                raise LoweringError(f"no swizzle fits {view.tile[0]} rows of {row} bytes", op)
+            unit = width * SWIZZLE_ROWS
+        if view.offset % unit or (view.stages > 1 and view.stage_bytes % unit):
+            raise LoweringError(
+                f"{view.resource} {view.part}: every stage must lie on a multiple of {unit} bytes", op
+            )
+
+    # -- statements
+    def set_up(self) -> Iterator[Statement]:
+        """Allocates shared memory and names what lies in it."""
+        yield Comment("shared memory")
+        if not self.total:
+            return
+        yield assign(
+            "smem",
+            call(
+                attribute(call("cutlass.memory.SmemAllocator"), "allocate"),
+                self.total,
+                byte_alignment=ALIGNMENT,
+            ),
+        )
+        if self.barriers:
+            yield assign("barriers", call("cute.recast_ptr", "smem", dtype="cutlass.Int64"))
+        for (name, side), number in self.barriers.items():
+            if side == "raw":
+                yield assign(self.rings[name], binary("barriers", "+", number))
+            elif side == "full":
+                empty = binary("barriers", "+", self.barriers[name, "empty"])
+                yield assign(self.rings[name], call("Ring", binary("barriers", "+", number), empty))
+        for view in self.views.values():
+            place = binary("smem", "+", view.offset)
+            yield assign(
+                view.name, call("stages_at", place, view.stage_layout(), view.stages, view.stage_bytes)
+            )
+
+    def init_barriers(self, atoms: list[str]) -> Iterator[Statement]:
+        """Warp 0 initialises the mbarriers, then the CTA synchronises."""
+        yield Comment("mbarriers: arrival counts")
+        body: list[Statement] = [run("cpasync.prefetch_descriptor", atom) for atom in atoms]
+        inits = tuple(self._inits())
+        if inits:
+            body.append(With(call("cute.arch.elect_one"), inits))
+            body.append(run("cute.arch.mbarrier_init_fence"))
+        if body:
+            yield If(((compare("warp_idx", "==", 0), tuple(body)),))
+        if inits:
+            yield run("cute.arch.sync_threads")
+
+    def _inits(self) -> Iterator[Statement]:
+        for resource in self.document.resources:
+            if resource.pipeline:
+                ring, init = self.rings[resource.name], "cute.arch.mbarrier_init"
+                full, empty = (binary(f"{ring}.{side}", "+", "stage") for side in ("full", "empty"))
+                yield For(
+                    expression("stage"),
+                    call("cutlass.range_constexpr", resource.pipeline.stages),
+                    (
+                        run(init, full, full_count(self.document, resource)),
+                        run(init, empty, empty_count(self.document, resource)),
+                    ),
+                )
+        for mbarrier in self.document.mbarriers:
+            pointer = self.rings[mbarrier.name]
+            count = mbarrier.count if mbarrier.count is not None else raw_count(self.document, mbarrier.name)
+            for stage in range(mbarrier.stages):
+                yield run("cute.arch.mbarrier_init", binary(pointer, "+", stage), count)
+
+
+def _aligned(document: Document, swizzled: frozenset[str]) -> Document:
+    """``document`` with the alignment that swizzled storage needs, where it asks for less."""
+    resources = tuple(
+        replace(r, storage=replace(r.storage, alignment=max(r.storage.alignment, ALIGNMENT)))
+        if r.storage and r.name in swizzled and r.space is Space.SMEM
+        else r
+        for r in document.resources
+    )
+    return replace(document, resources=resources)
+
+
+def raw_count(document: Document, name: str) -> int:
+    """Arrivals of a raw mbarrier that declares none: one for each warp that arrives."""
+    kinds = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
+    total = 0
+    for task in document.tasks:
+        if any(isinstance(n, Op) and n.target == name and n.kind in kinds for n in walk(task.body)):
+            total += task.num_warps
+    return total or 1
+
+
+def swizzled_resources(document: Document) -> frozenset[str]:
+    """The resources that wgmma reads or stmatrix writes: their rows are swizzled."""
+    found: set[str] = set()
+    for task in document.tasks:
+        viewed: dict[str, str] = {}
+        for op in (n for n in walk(task.body) if isinstance(n, Op) and n.kind is OpKind.WORK):
+            named = target_work(document, op)
+            if named is None:
+                continue
+            resource, work = named
+            if work.view:
+                viewed |= dict.fromkeys(op.results, resource.name)
+            if work.body.endswith(".wgmma"):
+                found |= {viewed[v.name] for _, v in op.args if getattr(v, "name", None) in viewed}
+            if work.body.endswith(".store_fragment"):
+                found.add(resource.name)
+    return frozenset(found)
+
+
+assert MBARRIER_BYTES == 8  # the prelude addresses barriers as 64-bit words

@@ -1,0 +1,39 @@
+"""Expressions over symbols, written as code of the host, of the kernel, or of plain Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from warpdraft.core.expressions import Integer, Operation, Symbol
+
+from .syntax import Expression, binary, call, expression
+
+FUNCTIONS = {"ceil_div": "cute.ceil_div", "min": "cutlass.min", "max": "cutlass.max"}
+
+
+def traced(value: Integer, symbol: Callable[[Symbol], Expression]) -> Expression:
+    """``value`` for code that the DSL traces; ``symbol`` gives the variable of each symbol."""
+    if isinstance(value, Symbol):
+        return symbol(value)
+    if isinstance(value, Operation):
+        left, right = traced(value.left, symbol), traced(value.right, symbol)
+        if value.operator in FUNCTIONS:
+            return call(FUNCTIONS[value.operator], left, right)
+        return binary(left, value.operator, right)
+    return expression(value)
+
+
+def plain_python(value: Integer) -> Expression:
+    """``value`` for plain Python code in which each symbol is a variable of its own name."""
+    if isinstance(value, Symbol):
+        return expression(value.name)
+    if isinstance(value, Operation):
+        left, right = plain_python(value.left), plain_python(value.right)
+        if value.operator == "ceil_div":
+            negated = binary(ast.UnaryOp(ast.USub(), left), "//", right)
+            return ast.UnaryOp(ast.USub(), negated)
+        if value.operator in ("min", "max"):
+            return call(value.operator, left, right)
+        return binary(left, value.operator, right)
+    return expression(value)

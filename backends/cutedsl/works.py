@@ -1,0 +1,57 @@
+"""Lowers works: the queue's own, views, and stock bodies by their names."""
+
+from __future__ import annotations
+
+from warpdraft.core.document import Op, Resource, Space, Work
+from warpdraft.core.tree import find_work
+
+from .bodies.body import WorkCall
+from .bodies.sm90 import BODIES
+from .errors import LoweringError
+from .syntax import Comment, Line, Statement, assign, binary, expression
+from .task import TaskBuilder
+from .tokens import StageView
+
+
+def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
+    """The statements of one work op."""
+    resource = task.resource(op)
+    work = find_work(resource, op.work)
+    if work is None:
+        raise LoweringError(f"{resource.name} has no work {op.work!r}", op.id)
+    if resource.space is Space.QUEUE:
+        return _queue(task, op, resource)
+    if work.view:
+        return _view(task, op, resource, work)
+    body = BODIES.get(work.body)
+    if body is None:
+        what = f"{resource.name}.{work.name}"
+        known = ", ".join(sorted(BODIES))
+        if not work.body:
+            raise LoweringError(f"{what} has no body; stock bodies are {known}", op.id)
+        raise LoweringError(f"{what}: body {work.body!r} is not one of {known}", op.id)
+    return body.lower(WorkCall(task, op, resource, work))
+
+
+def _view(task: TaskBuilder, op: Op, resource: Resource, work: Work) -> tuple[Statement, ...]:
+    """A view touches nothing: it notes the stage, in a variable where the stage moves."""
+    stage = task.stage(resource, work.role, op)
+    if resource.pipeline is None:
+        for result in op.results:
+            task.bind(result, StageView(resource, stage))
+        return (Comment(f"op {op.id}: stage {op.stage or 0} of {resource.name}"),)
+    names = [task.variable(result) for result in op.results]
+    for result, name in zip(op.results, names, strict=True):
+        task.bind(result, StageView(resource, expression(name)))
+    targets = tuple(expression(name) for name in names)
+    return (Line(stage, targets, op.id, f"stage of {resource.name}"),) if targets else ()
+
+
+def _queue(task: TaskBuilder, op: Op, queue: Resource) -> tuple[Statement, ...]:
+    """A static persistent queue: CTAs take tiles in turn."""
+    tile = task.work_tile(queue.name)
+    if op.work == "init_work_tile":
+        return (assign(tile, expression("block"), op.id),)
+    if op.work == "get_and_advance_work_tile":
+        return (assign(tile, binary(tile, "+", "blocks"), op.id),)
+    raise LoweringError(f"{queue.name}.{op.work}: only a static persistent queue is lowered", op.id)
