@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..document import OpKind, Token
 from .errors import refuse
+from .frames import stored_as
 from .recording import CapturedOp, Recorder
-from .tokens import DataFlowToken, Tokens, declared
+from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
 
 RESERVED = ("stage", "footprint", "tx", "results")  # of the op, unless the work has a parameter of that name
 
 
-def pipeline_op(recorder: Recorder, resource: Any, kind: OpKind) -> DataFlowToken:
+def pipeline_op(
+    recorder: Recorder, resource: Any, kind: OpKind, /, **reserved: Any
+) -> DataFlowToken | Tokens:
     """Record an op of the resource's pipeline."""
     _refuse_group(resource)
+    if unknown := set(reserved) - set(RESERVED):
+        raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
+    variable = stored_as(sys._getframe(1))
     op = recorder.op(kind, resource)
-    return DataFlowToken(recorder, op, f"{kind.value}_result")
+    return _results(recorder, op, reserved, variable or f"{kind.value}_result", ())
 
 
 def call_work(
@@ -37,24 +44,23 @@ def call_work(
         f"argument_{i}": v for i, v in enumerate(positional) if i >= len(parameters)
     }  # too many: kept, WD110
     bound |= keywords
-    op = recorder.op(OpKind.WORK, resource, work=name)
-    op.args = tuple(
-        (key, argument(f"{name}({key}=)", value, recorder)) for key, value in _ordered(bound, spec)
-    )
-    op.stage, op.tx, op.footprint = reserved.get("stage"), reserved.get("tx"), reserved.get("footprint")
-    if op.stage is not None and type(op.stage) is not int:
-        raise refuse(f"{name}(stage=) must be an integer known at capture, not {op.stage!r}")
+    variable = stored_as(sys._getframe(1))
+    args = tuple((key, argument(f"{name}({key}=)", value, recorder)) for key, value in _ordered(bound, spec))
+    op = recorder.op(OpKind.WORK, resource, work=name, args=args)
     names = return_names(spec, type(resource)) if spec else ()
-    if "results" not in reserved:
-        return declared(recorder, op, name, names)
-    return named_results(recorder, op, name, reserved["results"])
+    return _results(recorder, op, reserved, variable or name, names)
 
 
-def named_results(recorder: Recorder, op: CapturedOp, base: str, names: Any) -> DataFlowToken | Tokens:
-    """Tokens called exactly ``names``."""
-    op.results = (names,) if isinstance(names, str) else tuple(names)
-    tokens = Tokens(DataFlowToken(recorder, op, base, n) for n in op.results)
-    return tuple.__getitem__(tokens, 0) if len(op.results) == 1 else tokens
+def _results(
+    recorder: Recorder, op: CapturedOp, reserved: dict[str, Any], base: str, names: tuple[str, ...]
+) -> DataFlowToken | Tokens:
+    op.stage, op.tx, op.footprint = reserved.get("stage"), reserved.get("tx"), reserved.get("footprint")
+    for key in ("stage", "tx"):
+        if type(reserved.get(key)) not in (int, type(None)):
+            raise refuse(f"{key}= must be an integer known at capture, not {reserved[key]!r}")
+    if reserved.get("results") is not None:
+        return named_results(recorder, op, reserved["results"])
+    return declared(recorder, op, base, names)
 
 
 def argument(where: str, value: Any, recorder: Recorder) -> Any:
@@ -63,7 +69,7 @@ def argument(where: str, value: Any, recorder: Recorder) -> Any:
         return Token(value.name_for(recorder))
     if hasattr(value, "loop_variable"):
         return Token(value.loop_variable(recorder))
-    if isinstance(value, Token) or hasattr(type(value), "document_name"):
+    if hasattr(type(value), "document_name"):
         return value
     try:
         return plain(value)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..document import WARP_SLICE, WHOLE, Footprint, Storage
 from .errors import ScheduleError
+from .works import UNSAID
 
 
 def footprint(value: object, storage: Storage | None, whole: str, where: str) -> Footprint | None:
@@ -14,7 +15,9 @@ def footprint(value: object, storage: Storage | None, whole: str, where: str) ->
     ``value``: None (default rule), a Footprint, "whole", "warp_slice", a part's name, (offset, bytes), or a list with one
     (offset, bytes) for each warp. ``whole`` is the name of a resource's only allocation. Raises ScheduleError.
     """
-    if value is None or isinstance(value, Footprint):
+    if value is None or value is UNSAID:
+        return None
+    if isinstance(value, Footprint):
         return value
     if isinstance(value, str):
         for part in storage.parts if storage else ():

@@ -45,13 +45,23 @@ def _ours(code: CodeType) -> bool:
     )
 
 
-def unpacked_into(frame: FrameType) -> int | None:
-    """How many names ``frame`` is unpacking a value into at this moment, or None if it does something else."""
+def unpacked_into(frame: FrameType) -> list[str] | None:
+    """The names that ``frame`` is unpacking a value into at this moment, or None if it does something else.
+
+    A place that is no plain variable, or the throw-away "_", has the name "".
+    """
     instructions, places = _instructions(frame.f_code)
     place = places.get(frame.f_lasti)
     if place is None or instructions[place].opname != "UNPACK_SEQUENCE":
         return None
-    return instructions[place].argval
+    names: list[str] = []
+    for following in instructions[place + 1 :]:
+        stored = _stored(following)
+        if not stored:
+            break
+        names.extend(stored)
+    wanted: int = instructions[place].argval
+    return [n if n != "_" else "" for n in (names + [""] * wanted)[:wanted]]
 
 
 def stored_as(frame: FrameType) -> str | None:
@@ -60,13 +70,17 @@ def stored_as(frame: FrameType) -> str | None:
     place = places.get(frame.f_lasti)
     if place is None or place + 1 >= len(instructions):
         return None
-    following = instructions[place + 1]
-    if not following.opname.startswith("STORE_") or following.opname in ("STORE_SUBSCR", "STORE_ATTR"):
-        return None
-    name = (
-        following.argval[0] if isinstance(following.argval, tuple) else following.argval
-    )  # 3.13 joins two stores
-    return name if isinstance(name, str) else None
+    stored = _stored(instructions[place + 1])
+    return stored[0] if stored and stored[0] != "_" else None
+
+
+def _stored(instruction: dis.Instruction) -> tuple[str, ...]:
+    """The variables that ``instruction`` assigns; Python 3.13 joins a store with what follows it."""
+    if not instruction.opname.startswith("STORE_") or instruction.opname in ("STORE_SUBSCR", "STORE_ATTR"):
+        return ()
+    if not isinstance(instruction.argval, tuple):
+        return (instruction.argval,)
+    return instruction.argval if instruction.opname.count("STORE_FAST") == 2 else instruction.argval[:1]
 
 
 @functools.lru_cache(maxsize=512)

@@ -13,6 +13,7 @@ from .errors import refuse
 from .frames import caller, stored_as
 from .queues import WorkQueue
 from .recording import CapturedGuard, CapturedLoop, Recorder, recorder
+from .resources import MemoryResource
 from .tokens import DataFlowToken
 
 
@@ -65,12 +66,14 @@ class Block:
 class LoopBlock:
     """A loop's ``with`` block; the loop is called as the schedule calls it: ``as k``."""
 
-    def __init__(self, recorder: Recorder, node: CapturedLoop) -> None:
+    def __init__(self, recorder: Recorder, node: CapturedLoop, name: str | None) -> None:
         self._recorder = recorder
         self._node = node
+        self._name = name
 
     def __enter__(self) -> LoopHandle:
-        self._node.var = self._recorder.name_once(stored_as(sys._getframe(1)) or self._node.var)
+        wanted = stored_as(sys._getframe(1)) or self._node.var
+        self._node.var = self._recorder.name_once(wanted) if self._name is None else self._name
         self._recorder.open(self._node)
         return LoopHandle(self._recorder, self._node.var)
 
@@ -78,32 +81,33 @@ class LoopBlock:
         self._recorder.close()
 
 
-def domain_loop(*bounds: Any, unroll: int | None = None) -> LoopBlock:
+def domain_loop(*bounds: Any, unroll: int | None = None, name: str | None = None) -> LoopBlock:
     """A run-time loop: ``domain_loop(stop)``, ``(start, stop)`` or ``(start, stop, step)``.
 
-    Bounds are integers, symbols, expressions of them, or a function whose name then stands for a symbol. Raises
-    ScheduleError for anything else.
+    Bounds are integers, symbols, expressions of them, or a function whose name then stands for a symbol. ``name``: the
+    loop's, where it is not the variable after ``as``. Raises ScheduleError for anything else.
     """
     at = recorder("domain_loop()")
     if not 1 <= len(bounds) <= 3:
         raise refuse("domain_loop() takes (stop), (start, stop) or (start, stop, step)")
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     sizes = (_bound("start", start), _bound("stop", stop), _bound("step", step))
-    return LoopBlock(at, CapturedLoop(0, "domain", "k", caller().source, sizes, unroll=unroll))
+    return LoopBlock(at, CapturedLoop(0, "domain", "k", caller().source, sizes, unroll=unroll), name)
 
 
-def work_tile_loop(wq: Any, skip_if: Any = None, *, tiles: Any = None) -> LoopBlock:
+def work_tile_loop(wq: Any, skip_if: Any = None, *, tiles: Any = None, name: str | None = None) -> LoopBlock:
     """The persistent loop over the tiles of work queue ``wq``.
 
     ``skip_if``: the predicate under which `skippable` blocks are left out, as a name or a function (its name counts: roles
-    that share a pipeline must use the same). ``tiles``: number of tiles, where it is not the queue's own.
+    that share a pipeline must use the same). ``tiles``: number of tiles, where it is not the queue's own. ``name``: as for
+    `domain_loop`.
     """
     at = recorder("work_tile_loop()")
-    if not isinstance(wq, WorkQueue):
+    if not isinstance(wq, WorkQueue) and not (isinstance(wq, MemoryResource) and tiles is not None):
         raise refuse(f"work_tile_loop() needs a WorkQueue, not {type(wq).__name__}")
     stop = _bound("tiles", wq.tiles if tiles is None else tiles)
     node = CapturedLoop(0, "tile", "tile", caller().source, (0, stop, 1), wq, _predicate(skip_if))
-    return LoopBlock(at, node)
+    return LoopBlock(at, node, name)
 
 
 def when_true(cond: Any, key: Any = None) -> Block:
@@ -129,6 +133,16 @@ def elect_lane() -> Block:
     """A block for one lane of each warp."""
     at = recorder("elect_lane()")
     return Block(at, CapturedGuard(0, GuardKind.ELECT_LANE, caller().source))
+
+
+def named_loop(name: str) -> LoopHandle:
+    """The loop called ``name`` of this schedule, also where no such loop has been opened."""
+    return LoopHandle(recorder("named_loop()"), name)
+
+
+def named_token(name: str) -> DataFlowToken:
+    """The value called ``name`` of this task, also where no op has returned it yet."""
+    return DataFlowToken(recorder("named_token()"), None, name, name)
 
 
 @dataclass(frozen=True)
@@ -158,13 +172,13 @@ def _condition(kind: GuardKind, cond: Any, key: Any) -> Block:
         if isinstance(cond, Every):
             return Block(at, CapturedGuard(0, GuardKind.EVERY, source, period=cond.period, start=cond.start))
         return Block(at, CapturedGuard(0, cond.kind, source))
-    token = cond if isinstance(cond, DataFlowToken) else None
-    if token is not None:
-        token.name_for(at)  # it is used now, so it exists
-    name = _key(key) if key is not None else cond if isinstance(cond, str) else ""
-    if not name and token is None:
-        name = at.name_once("condition")
-    return Block(at, CapturedGuard(0, kind, source, key=name, cond=token))
+    name = None if key is None else _key(key)
+    if isinstance(cond, DataFlowToken):
+        origin = cond.origin
+        return Block(at, CapturedGuard(0, kind, source, key=name, token=cond.name_for(at), origin=origin))
+    if name is None:
+        name = cond if isinstance(cond, str) else at.name_once("condition")
+    return Block(at, CapturedGuard(0, kind, source, key=name))
 
 
 def _key(key: Any) -> str:

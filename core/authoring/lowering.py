@@ -12,10 +12,11 @@ from .errors import ScheduleError
 from .footprints import footprint
 from .memory import SmemAllocation
 from .naming import Names
+from .pipelines import PipelineConfig
 from .recording import CapturedGuard, CapturedLoop, CapturedNode, CapturedOp
 from .resources import UNNAMED_WORKS, MemoryResource
 from .synchronisation import AsyncGroup, MBarrier, NamedBarrier
-from .works import WorkSpec, plain, return_names, works_of
+from .works import UNSAID, WorkSpec, plain, return_names, works_of
 
 TMEM_PRODUCERS = {"UmmaAsync", "UmmaUmma"}  # tensor cores write their results to tensor memory
 
@@ -75,17 +76,14 @@ def _op(node: CapturedOp, id: str, task: str, names: Names) -> document.Op:
 
 def _condition(node: CapturedGuard, names: Names) -> tuple[str, str]:
     """Key and token of a run-time condition; tasks that test one value of one resource share its key."""
-    cond = node.cond
-    if cond is None:
-        return node.key, ""
-    token, origin = cond.name, cond.origin
-    if node.key or origin is None or origin.target is None:
-        return node.key or token, token
-    place = origin.results.index(token) if token in origin.results else 0
+    origin = node.origin
+    if node.key is not None or origin is None or origin.target is None:
+        return node.token if node.key is None else node.key, node.token
     spec = works_of(type(origin.target)).get(origin.work)
     returned = return_names(spec, type(origin.target)) if spec else ()
+    place = origin.results.index(node.token) if node.token in origin.results else 0
     label = returned[place] if place < len(returned) else str(place)
-    return f"{names[origin.target]}.{origin.work}.{label}", token
+    return f"{names[origin.target]}.{origin.work}.{label}", node.token
 
 
 def resource_record(
@@ -118,11 +116,16 @@ def _work(
     spec: WorkSpec, resource: MemoryResource, storage: document.Storage | None, whole: str, where: str
 ) -> document.Work:
     cls = type(resource)
+    touched = footprint(spec.footprint, storage, whole, where)
+    if spec.footprint is UNSAID:  # a body that fills or reads one part touches that part
+        part = dict(spec.params).get("part")
+        parts = {p.name for p in storage.parts} if storage else set()
+        touched = footprint(part, storage, whole, where) if part in parts else None
     engine = spec.engine
     if (
         engine is None
         and spec.role == "producer"
-        and resource.pipeline_config
+        and isinstance(resource.pipeline_config, PipelineConfig)
         and resource.pipeline_config.copies_arrive
     ):
         engine = Engine.CP_ASYNC
@@ -135,7 +138,7 @@ def _work(
         parameters=tuple(spec.parameters),
         returns=return_names(spec, cls),
         auxiliary=spec.auxiliary,
-        footprint=footprint(spec.footprint, storage, whole, where),
+        footprint=touched,
         tx=spec.tx,
         body=own_body if spec.body is None else spec.body,
         params=spec.params,
@@ -147,8 +150,8 @@ def pipeline_record(resource: MemoryResource, arriving_warps: int) -> document.P
     """The resource's pipeline. With ``SignalingThreads.All`` a TmaAsync consumer arrives by elected lanes, or by all of them
     if that is what its count says: Task Scheduling decides by the count, so the same schedule means the same here."""
     config = resource.pipeline_config
-    if config is None:
-        return None
+    if config is None or isinstance(config, document.Pipeline):
+        return config
     record = config.record()
     said_all = str(getattr(config.consumer_signaling_threads, "name", "")) == "All"
     threads = 32 * arriving_warps
@@ -171,7 +174,8 @@ def space_of(resource: MemoryResource) -> Space:
     config = resource.pipeline_config
     if config is None:
         return Space.SMEM if resource.storage is not None else Space.NONE
-    return Space.TMEM if config.record().type in TMEM_PRODUCERS else Space.SMEM
+    kind = config.type if isinstance(config, document.Pipeline) else config.record().type
+    return Space.TMEM if kind in TMEM_PRODUCERS else Space.SMEM
 
 
 def storage_record(resource: MemoryResource, names: Names) -> tuple[document.Storage | None, str]:

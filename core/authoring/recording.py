@@ -10,7 +10,6 @@ from typing import Any
 from ..document import GuardKind, OpKind, Source
 from .errors import refuse
 from .frames import caller
-from .tokens import DataFlowToken
 
 
 @dataclass(eq=False)
@@ -48,7 +47,7 @@ class CapturedLoop:
 
 @dataclass(eq=False)
 class CapturedGuard:
-    """A guarded block; ``cond`` is the token that a run-time condition tests."""
+    """A guarded block; ``token`` is the value that a run-time condition tests, ``origin`` the op that returns it."""
 
     number: int
     kind: GuardKind
@@ -57,8 +56,9 @@ class CapturedGuard:
     warp: int = 0
     period: int = 1
     start: int = 0
-    key: str = ""
-    cond: DataFlowToken | None = None
+    key: str | None = None  # None: that of the token
+    token: str = ""
+    origin: CapturedOp | None = None
     body: list[CapturedNode] = field(default_factory=list)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
 
-from ..document import OpKind, Source, Space, Storage
+from ..document import OpKind, Pipeline, Source, Space, Storage
 from .calls import call_work, pipeline_op
 from .errors import refuse
 from .frames import caller
@@ -64,7 +64,7 @@ class MemoryResource(metaclass=ResourceType):
     document_name: ClassVar[bool] = True
 
     name: str = ""
-    pipeline_config: PipelineConfig | None = None
+    pipeline_config: PipelineConfig | Pipeline | None = None
     space: Space | str | None = None
     storage: Storage | int | None = None
     smem: Sequence[SmemAllocation] = ()
@@ -113,7 +113,10 @@ class MemoryResource(metaclass=ResourceType):
     @property
     def stage_count(self) -> int:
         """Stages of the storage: the pipeline's, else ``stages``, else 1."""
-        return self.pipeline_config.num_stages if self.pipeline_config else self.stages or 1
+        config = self.pipeline_config
+        if config is None:
+            return self.stages or 1
+        return config.stages if isinstance(config, Pipeline) else config.num_stages
 
     def get_smem_requirements(self) -> Sequence[SmemAllocation]:
         """Override to allocate shared memory as Task Scheduling does: sizes are totals over all stages."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..document import Engine, OpKind
 from .errors import refuse
 from .frames import caller
@@ -26,7 +24,10 @@ class Named:
         """The name to use if nobody else has it."""
         return self.name or self.parameter or self.fallback
 
-    def _record(self, kind: OpKind, **fields: Any) -> CapturedOp:
+    def _record(self, kind: OpKind, **fields: int | None) -> CapturedOp:
+        for key, value in fields.items():
+            if type(value) not in (int, type(None)):
+                raise refuse(f"{kind.value}(): {key} must be an integer known at capture, not {value!r}")
         return recorder(f"{kind.value}()").op(kind, self, **fields)
 
 
@@ -60,13 +61,13 @@ class AsyncGroup(Named):
         """Close the group of what was started since the last commit."""
         self._record(OpKind.GROUP_COMMIT)
 
-    def wait(self, n: int = 0) -> None:
+    def wait(self, n: int | None = 0) -> None:
         """Wait until all but the newest ``n`` groups are complete."""
-        self._record(OpKind.GROUP_WAIT, count=int(n))
+        self._record(OpKind.GROUP_WAIT, count=n)
 
-    def wait_read(self, n: int = 0) -> None:
+    def wait_read(self, n: int | None = 0) -> None:
         """Wait until all but the newest ``n`` groups have read their sources."""
-        self._record(OpKind.GROUP_WAIT_READ, count=int(n))
+        self._record(OpKind.GROUP_WAIT_READ, count=n)
 
 
 class MBarrier(Named):
@@ -77,17 +78,17 @@ class MBarrier(Named):
         self.count = count
         self.stages = int(stages)
 
-    def arrive(self, count: int = 1, stage: int | None = None) -> None:
+    def arrive(self, count: int | None = 1, stage: int | None = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives)."""
-        self._record(OpKind.MBARRIER_ARRIVE, count=int(count), stage=stage)
+        self._record(OpKind.MBARRIER_ARRIVE, count=count, stage=stage)
 
-    def expect_tx(self, bytes: int, stage: int | None = None) -> None:
+    def expect_tx(self, bytes: int | None, stage: int | None = None) -> None:
         """Expect ``bytes`` more in this phase."""
-        self._record(OpKind.MBARRIER_EXPECT, count=int(bytes), stage=stage)
+        self._record(OpKind.MBARRIER_EXPECT, count=bytes, stage=stage)
 
-    def arrive_expect_tx(self, bytes: int, stage: int | None = None) -> None:
+    def arrive_expect_tx(self, bytes: int | None, stage: int | None = None) -> None:
         """One arrival that expects ``bytes`` more."""
-        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, count=int(bytes), stage=stage)
+        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, count=bytes, stage=stage)
 
     def wait(self, parity: int | None = None, stage: int | None = None) -> None:
         """Wait for the phase of ``parity``; None follows the phases in turn, one for each wait."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from .errors import refuse
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class DataFlowToken:
     """One value that an op returns.
 
-    A work that declares no ``returns`` yields one token whose name is given on its first use, so that values nobody looks at
-    leave no trace; it may be unpacked into as many tokens as the schedule asks for. A token that is unpacked into another
-    number than its work declares is recorded as written: the verifier reports it.
+    A work that declares no ``returns`` yields one token, recorded on its first use, so that values nobody looks at leave no
+    trace; it may be unpacked into as many tokens as the schedule asks for, called as the variables that take them. A token
+    that is unpacked into another number than its work declares is recorded as written: the verifier reports it.
     """
 
     def __init__(self, recorder: Recorder, op: CapturedOp | None, base: str, name: str = "") -> None:
@@ -49,7 +49,8 @@ class DataFlowToken:
         wanted = unpacked_into(sys._getframe(1))
         if wanted is None or self._op is None:
             raise refuse("a token can be unpacked into names, but not iterated over")
-        return iter(resize(self._recorder, self._op, self._base, (), wanted))
+        bases = [name or f"{self._op.work}_{place}" for place, name in enumerate(wanted)]
+        return iter(_resize(self._recorder, self._op, (), bases))
 
     def __bool__(self) -> bool:
         raise refuse("a token has no value at capture; use when_true(token) or try_wait()/try_acquire()")
@@ -64,21 +65,30 @@ class Tokens(tuple[DataFlowToken, ...]):
     def __iter__(self) -> Iterator[DataFlowToken]:
         wanted = unpacked_into(sys._getframe(1))
         plain = tuple(super().__iter__())
-        if wanted is None or wanted == len(plain):
+        if wanted is None or len(wanted) == len(plain):
             return iter(plain)
-        first = plain[0]
-        return iter(resize(first._recorder, first._op, first._base, plain, wanted))
+        op = plain[0].origin
+        assert op is not None
+        bases = [name or f"{op.work}_{place}" for place, name in enumerate(wanted)]
+        return iter(_resize(plain[0]._recorder, op, plain, bases))
 
 
-def resize(
-    recorder: Recorder, op: CapturedOp, base: str, have: tuple[DataFlowToken, ...], wanted: int
+def _resize(
+    recorder: Recorder, op: CapturedOp, have: tuple[DataFlowToken, ...], bases: list[str]
 ) -> tuple[DataFlowToken, ...]:
-    """``wanted`` tokens of ``op``: those it has, cut or filled up with new ones."""
-    tokens = list(have[:wanted])
-    for place in range(len(tokens), wanted):
-        tokens.append(DataFlowToken(recorder, op, base, recorder.name_once(f"{base}_{place}")))
+    """As many tokens of ``op`` as there are ``bases``: those it has, cut or filled up with new ones."""
+    tokens = list(have[: len(bases)])
+    for base in bases[len(tokens) :]:
+        tokens.append(DataFlowToken(recorder, op, base, recorder.name_once(base)))
     op.results = tuple(t.name for t in tokens)
     return tuple(tokens)
+
+
+def named_results(recorder: Recorder, op: CapturedOp, names: str | Iterable[str]) -> DataFlowToken | Tokens:
+    """Tokens called exactly ``names``."""
+    op.results = (names,) if isinstance(names, str) else tuple(names)
+    tokens = Tokens(DataFlowToken(recorder, op, n, n) for n in op.results)
+    return tokens[0] if len(tokens) == 1 else tokens
 
 
 def declared(recorder: Recorder, op: CapturedOp, base: str, names: tuple[str, ...]) -> DataFlowToken | Tokens:

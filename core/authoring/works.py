@@ -14,6 +14,7 @@ from .enums import WorkAttr
 from .errors import refuse
 
 SPEC = "__warpdraft_work__"
+UNSAID: Any = object()  # no footprint was given: that of the stock body's ``part``, else the default rule
 NOTHING_DONE = {"RESUME", "NOP", "CACHE", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 
 
@@ -28,7 +29,7 @@ class WorkSpec:
     view: bool = False
     returns: tuple[Any, ...] = ()
     auxiliary: bool = False
-    footprint: Any = None
+    footprint: Any = UNSAID
     tx: int | None = None
     body: str | None = None
     code: str = ""
@@ -95,7 +96,7 @@ def work_spec(
     view: bool = False,
     returns: Any = (),
     work_attrs: WorkAttr = WorkAttr.NONE,
-    footprint: Any = None,
+    footprint: Any = UNSAID,
     tx: int | None = None,
     body: str | None = None,
     code: str = "",
@@ -104,8 +105,6 @@ def work_spec(
 ) -> WorkSpec:
     """The spec of ``function``. Raises ValueError for an unknown engine or a parameter that cannot be stored."""
     stock |= params or {}
-    if footprint is None:
-        footprint = stock.get("part")  # a body that fills or reads one part touches that part
     several = returns if isinstance(returns, tuple | list) else (returns,)
     return WorkSpec(
         name=function.__name__,
