@@ -14,24 +14,11 @@ from .bodies import BODIES
 from .call import Body, Call, View, WarpState
 from .launch import Launch
 from .memory import SharedMemory
-from .orders import Order
+from .orders import Flight, Order
 from .outcome import Blocked, EmulationError
 
 BODILESS = (Space.QUEUE, Space.PDL)  # their works only steer: the emulator knows the tile order by itself
 MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
-
-
-@dataclass(slots=True, eq=False)
-class Flight:
-    """An asynchronous op on its way."""
-
-    warp: int
-    engine: Engine
-    body: Body
-    call: Call
-    barrier: int
-    bytes: int
-    done: bool = False
 
 
 class Warp:
@@ -80,12 +67,14 @@ class Cta:
                 break
             if not ready and all(w.position == len(w.events) for w in self.warps):
                 break
-            kind, chosen = self.order.pick(ready, flights, [f.engine for f in flights])
+            if not ready and self.order.adverse:
+                self._mark_needed(flights)
+            chosen = self.order.pick(ready, flights)
             self.steps += 1
-            if kind == "warp":
-                self._step(chosen)
-            else:
+            if isinstance(chosen, Flight):
                 self._complete(chosen)
+            else:
+                self._step(chosen)
         if any(w.position < len(w.events) for w in self.warps):
             return explain(
                 self.number, self.program, self.states, [(w.stream, w.position) for w in self.warps]
@@ -112,9 +101,7 @@ class Cta:
             parity = event.parity if event.number is None else phases.parity_of(event.number)
             return phases.passes(self.states[event.barrier], parity)
         if kind is EventKind.GROUP_WAIT or kind is EventKind.GROUP_WAIT_READ:
-            groups = warp.groups.get(event.engine, ())
-            covered = groups[: max(0, len(groups) - (event.number or 0))]
-            return all(f.done for group in covered for f in group)
+            return all(f.done for f in self._covered(warp, event))
         if kind is EventKind.SYNC and warp.joined >= 0:
             return phases.released(self.states[event.barrier], warp.joined)
         return True
@@ -130,6 +117,23 @@ class Cta:
                 seen.add(flight.warp)
             found.append(flight)
         return found
+
+    def _covered(self, warp: Warp, event: Event) -> list[Flight]:
+        """What the group wait ``event`` waits for."""
+        groups = warp.groups.get(event.engine, ())
+        return [f for group in groups[: max(0, len(groups) - (event.number or 0))] for f in group]
+
+    def _mark_needed(self, flights: list[Flight]) -> None:
+        """Marks the flights that one of the warps, all of which are blocked, waits for."""
+        waiting: set[int] = set()
+        for warp in self.warps:
+            event = warp.events[warp.position] if warp.position < len(warp.events) else None
+            if event is not None and event.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
+                waiting.update(id(f) for f in self._covered(warp, event))
+            elif event is not None and event.kind is EventKind.WAIT:
+                waiting.add(-1 - event.barrier)
+        for flight in flights:
+            flight.needed = id(flight) in waiting or -1 - flight.barrier in waiting
 
     # -- steps --------------------------------------------------------------------------------------------------------
     def _step(self, index: int) -> None:

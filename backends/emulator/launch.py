@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warpdraft.core.document import Document, Loop, Resource, Value
-from warpdraft.core.expressions import Symbol, ceil_div, evaluate
+from warpdraft.core.expressions import Symbol, ceil_div, evaluate, symbols_of
 from warpdraft.core.layout import layout
 from warpdraft.core.tree import walk
 
@@ -90,9 +90,8 @@ def prepare(
         raise EmulationError("clusters of several CTAs are not emulated")
     taken = {**dict(kernel.small_sizes or kernel.sizes), **(sizes or {})}
     known = {**dict(kernel.parameters), **(parameters or {})}
-    _refuse_unknown(
-        "size", sizes, {s for t in kernel.tensors for e in t.shape for s in _names(e)} | set(taken), kernel
-    )
+    sized = {s.name for t in kernel.tensors for extent in t.shape for s in symbols_of(extent)}
+    _refuse_unknown("size", sizes, sized | set(dict(kernel.small_sizes)) | set(dict(kernel.sizes)), kernel)
     _refuse_unknown("parameter", parameters, set(dict(kernel.parameters)), kernel)
     random = np.random.default_rng(seed)
     tensors = {}
@@ -119,12 +118,6 @@ def prepare(
 def _tile_counts(document: Document) -> set[str]:
     loops = (n for task in document.tasks for n in walk(task.body) if isinstance(n, Loop))
     return {n.stop.name for n in loops if n.kind == "tile" and isinstance(n.stop, Symbol)}
-
-
-def _names(expression: object) -> set[str]:
-    from warpdraft.core.expressions import symbols_of
-
-    return {s.name for s in symbols_of(expression)}
 
 
 def _evaluate(expression: Any, values: Mapping[str, int], what: str) -> int:

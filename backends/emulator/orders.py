@@ -10,15 +10,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass
 
 from warpdraft.core.document import Engine
+
+from .call import Body, Call
 
 ORDERS = ("random", "late-reads", "late-writes")
 WRITERS = (Engine.TMA, Engine.CP_ASYNC)  # engines that write shared memory
 CHANGE = 1 / 64  # how often the adversaries change which warps run ahead
 
-Item = TypeVar("Item")
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """An asynchronous op on its way. ``needed``: a warp is blocked until it is done."""
+
+    warp: int
+    engine: Engine
+    body: Body
+    call: Call
+    barrier: int
+    bytes: int
+    done: bool = False
+    needed: bool = False
 
 
 class Order:
@@ -39,20 +53,18 @@ class Order:
     def _shuffle(self) -> None:
         self._rank = [self._random.random() for _ in range(self._warps)]
 
-    def pick(
-        self, warps: Sequence[int], flights: Sequence[Item], engines: Sequence[Engine]
-    ) -> tuple[str, object]:
-        """("warp", its index) or ("flight", the item); ``engines`` are those of ``flights``. At least one is not empty."""
-        if self.name == "random":
+    def pick(self, warps: Sequence[int], flights: Sequence[Flight]) -> int | Flight:
+        """The warp or the completion that comes next; at least one of the two is not empty, flights oldest first."""
+        if not self.adverse:
             number = self._random.randrange(len(warps) + len(flights))
-            return (
-                ("warp", warps[number]) if number < len(warps) else ("flight", flights[number - len(warps)])
-            )
+            return warps[number] if number < len(warps) else flights[number - len(warps)]
         if self._random.random() < CHANGE:
             self._shuffle()
         if warps:
-            return "warp", max(warps, key=self._rank.__getitem__)
-        early = [
-            f for f, e in zip(flights, engines, strict=True) if (e in WRITERS) is (self.name == "late-reads")
-        ]
-        return "flight", self._random.choice(early) if early else flights[0]  # of those held back the oldest
+            return max(warps, key=self._rank.__getitem__)
+        early = [f for f in flights if (f.engine in WRITERS) is (self.name == "late-reads")]
+        if early:
+            return self._random.choice(early)
+        return next(
+            (f for f in flights if f.needed), flights[0]
+        )  # what is held back comes when somebody waits for it
