@@ -46,6 +46,8 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         ("groups", "async group"),
     ):
         for i, item in enumerate(getattr(document, field)):
+            if not item.name:
+                yield f"{field}[{i}].name", f"a {what} needs a name"
             if item.name in names:
                 yield (
                     f"{field}[{i}].name",
@@ -58,6 +60,8 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
     yield from _doubled("tasks", "task", [t.name for t in document.tasks])
+    if "" in [t.name for t in document.tasks]:
+        yield f"tasks[{[t.name for t in document.tasks].index('')}].name", "a task needs a name"
     yield from _references(document, names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import keyword
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
@@ -80,6 +81,11 @@ class MemoryResource(metaclass=ResourceType):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        for name in works_of(cls):
+            if not is_work_name(name):
+                raise refuse(
+                    f"{cls.__name__}.{name}: a work cannot have this name; it means something else here"
+                )
         cls.__hash__ = object.__hash__  # type: ignore[method-assign]  # identity, also under a plain @dataclass
         cls.__eq__ = object.__eq__  # type: ignore[method-assign]
         if "__post_init__" in vars(cls):
@@ -164,6 +170,12 @@ class MemoryResource(metaclass=ResourceType):
     def release(self) -> Any:
         """Consumer: the stage is empty again."""
         raise refuse("release() belongs inside a function decorated with @schedule")
+
+
+def is_work_name(name: str) -> bool:
+    """Whether a work may be called ``name``: a plain identifier that has no other meaning for a resource."""
+    taken = name in vars(MemoryResource) or name in MemoryResource.__dataclass_fields__
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and not taken
 
 
 def _after_base(own: Callable[[Any], None]) -> Callable[[Any], None]:

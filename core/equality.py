@@ -1,0 +1,44 @@
+"""When two documents are the same schedule: equal apart from ids, source positions, and orders that mean nothing."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from .document import Document, Op
+
+POSITIONS = {
+    "id": "",
+    "copy_of": "",
+    "source": None,
+    "cls": "",
+}  # where something was captured, not what it is
+NUMBERED = ("NamedBarrier",)  # whose ``id`` is the hardware's
+
+
+def equal_schedules(a: Document, b: Document) -> bool:
+    """Whether ``a`` and ``b`` differ at most in ids, source positions, and the order of arguments and graph edges."""
+    return without_positions(a) == without_positions(b)
+
+
+def without_positions(document: Document) -> Document:
+    """``document`` with ids and source positions blanked, arguments and edges sorted."""
+    bare = _bare(document)
+    return replace(bare, graph=tuple(sorted(bare.graph, key=lambda e: (e.downstream, e.upstream))))
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_bare(item) for item in value)
+    if not is_dataclass(value):
+        return value
+    numbered = type(value).__name__ in NUMBERED
+    changed = {
+        f.name: POSITIONS[f.name]
+        if f.name in POSITIONS and not (numbered and f.name == "id")
+        else _bare(getattr(value, f.name))
+        for f in fields(value)
+    }
+    if isinstance(value, Op):
+        changed["args"] = tuple(sorted(changed["args"], key=lambda pair: pair[0]))
+    return replace(value, **changed)

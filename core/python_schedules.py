@@ -1,0 +1,227 @@
+"""A task's schedule as a function of the authoring interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from .authoring.calls import RESERVED
+from .authoring.recording import Recorder
+from .authoring.resources import is_work_name
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
+from .python_resources import ResourceWriter
+from .python_text import Expressions, Imports, Lines, Names, keywords, literal
+from .tree import find_resource, find_work
+
+FREE_CALLS = {
+    OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
+    OpKind.SYNC_WARP: "sync_warp",
+    OpKind.CLUSTER_SYNC: "cluster_sync",
+    OpKind.CLUSTER_ARRIVE: "cluster_arrive",
+    OpKind.CLUSTER_WAIT: "cluster_wait",
+}
+METHODS = {  # of barriers and groups, with the name of the argument that Op.count is
+    OpKind.GROUP_COMMIT: ("commit", None),
+    OpKind.GROUP_WAIT: ("wait", ""),
+    OpKind.GROUP_WAIT_READ: ("wait_read", ""),
+    OpKind.BARRIER_SYNC: ("sync", None),
+    OpKind.BARRIER_ARRIVE: ("arrive", None),
+    OpKind.MBARRIER_ARRIVE: ("arrive", "count"),
+    OpKind.MBARRIER_EXPECT: ("expect_tx", ""),
+    OpKind.MBARRIER_ARRIVE_EXPECT: ("arrive_expect_tx", ""),
+    OpKind.MBARRIER_WAIT: ("wait", "parity"),
+}
+UNNAMED = {"domain": "k", "tile": "tile"}  # what capture calls a loop without ``as``
+
+
+class ScheduleWriter:
+    """Writes the body of one schedule function.
+
+    It names values as capture will: `Recorder.name_once` is asked for the same names in the same order, and where capture
+    would choose another name than the document's, the name is written out.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        task: Task,
+        imports: Imports,
+        expressions: Expressions,
+        resources: ResourceWriter,
+        objects: dict[str, str],
+        outer: Names,
+    ) -> None:
+        self.document = document
+        self.imports = imports
+        self.expressions = expressions
+        self.resources = resources
+        self.objects = objects  # name in the document -> variable
+        self.names = Names(outer)
+        self.tiles = resources.tiles
+        self.recorder = Recorder("")
+        self.mentioned = set(mentioned(task.body))
+        self.variables: dict[str, str] = {}  # values and loops defined so far -> variable
+        self.lines = Lines()
+
+    def write(self, nodes: Sequence[Node]) -> None:
+        """Append the statements of ``nodes``."""
+        for node in nodes:
+            if isinstance(node, Op):
+                self.op(node)
+            elif isinstance(node, Loop):
+                self.loop(node)
+            else:
+                with self.lines.block(f"with {self.guard(node)}:"):
+                    self.write(node.body)
+
+    # -- blocks ---------------------------------------------------------------------------------------------------------
+    def loop(self, loop: Loop) -> None:
+        """A loop with its body."""
+        unseen = loop.var not in self.mentioned
+        variable = UNNAMED[loop.kind] if unseen else self.names.new(loop.var)
+        options = [] if self.recorder.name_once(variable) == loop.var else [f"name={literal(loop.var)}"]
+        if loop.kind == "tile":
+            head = f"{self.imports('work_tile_loop')}({', '.join([*self.tile_arguments(loop), *options])})"
+        else:
+            bounds = [loop.start, loop.stop, loop.step]
+            texts = [self.expressions(b) for b in (bounds if loop.step != 1 else bounds[:2])]
+            if loop.unroll is not None:
+                options.append(f"unroll={loop.unroll}")
+            head = f"{self.imports('domain_loop')}({', '.join([*texts, *options])})"
+        if not unseen:
+            self.variables[loop.var] = variable
+            head += f" as {variable}"
+        with self.lines.block(f"with {head}:"):
+            self.write(loop.body)
+
+    def tile_arguments(self, loop: Loop) -> list[str]:
+        """What `work_tile_loop` is called with."""
+        if not loop.queue or (loop.start, loop.step, loop.unroll) != (0, 1, None):
+            raise ValueError(
+                f"{loop.id}: a tile loop without a queue, or with a start, step or unroll, cannot be written"
+            )
+        arguments = [self.objects[loop.queue]]
+        if loop.skip_if:
+            arguments.append(f"skip_if={literal(loop.skip_if)}")
+        if self.tiles.get(loop.queue) != loop.stop:
+            arguments.append(f"tiles={self.expressions(loop.stop)}")
+        return arguments
+
+    def guard(self, guard: Guard) -> str:
+        """The call that opens ``guard``'s block."""
+        kind = guard.kind
+        if kind is GuardKind.ELECT_WARP:
+            return f"{self.imports('elect_warp')}({guard.warp})"
+        if kind is GuardKind.ELECT_LANE:
+            return f"{self.imports('elect_lane')}()"
+        if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
+            tested = self.value(Token(guard.token)) if guard.token else literal(guard.key)
+            key = f", key={literal(guard.key)}" if guard.token or not guard.key else ""
+            return f"{self.imports(kind.value)}({tested}{key})"
+        handle = self.variables.get(guard.loop) or f"{self.imports('named_loop')}({literal(guard.loop)})"
+        if kind is GuardKind.EVERY:
+            start = f", start={guard.start}" if guard.start else ""
+            return f"{handle}.every({guard.period}{start})"
+        return f"{handle}.{kind.value}()"
+
+    # -- ops ------------------------------------------------------------------------------------------------------------
+    def op(self, op: Op) -> None:
+        """One statement."""
+        if op.kind in FREE_CALLS:
+            self.lines.add(f"{self.imports(FREE_CALLS[op.kind])}()")
+        elif op.kind in METHODS:
+            method, argument = METHODS[op.kind]
+            arguments = []
+            if argument is not None:
+                arguments.append(f"{argument}={op.count}" if argument else str(op.count))
+            if op.stage is not None:
+                arguments.append(f"stage={op.stage}")
+            self.lines.add(f"{self.objects[op.target]}.{method}({', '.join(arguments)})")
+        else:
+            self.resource_op(op)
+
+    def resource_op(self, op: Op) -> None:
+        """A pipeline op or work."""
+        method = op.work if op.kind is OpKind.WORK else op.kind.value
+        if op.kind is OpKind.WORK and not is_work_name(method):
+            raise ValueError(f"{op.id}: no work can be called {method!r}, so it cannot be written")
+        resource = find_resource(self.document, op.target)
+        work = find_work(resource, op.work)
+        parameters = work.parameters if work else ()
+        given = {"stage": op.stage, "footprint": op.footprint, "tx": op.tx}
+        taken = [k for k, _ in op.args if k in RESERVED and k not in parameters]
+        taken += [k for k, v in given.items() if v is not None and k in parameters]
+        if taken:
+            raise ValueError(f"{op.id}: {taken[0]}= is an argument of the op itself, so it cannot be a value")
+        arguments = [(key, self.value(value)) for key, value in op.args]
+        if op.stage is not None:
+            arguments.append(("stage", str(op.stage)))
+        if op.footprint is not None:
+            storage = resource.storage if resource else None
+            arguments.append(("footprint", self.resources.footprint(op.footprint, storage)))
+        if op.tx is not None:
+            arguments.append(("tx", str(op.tx)))
+        variables, named = self.results(op, work.returns if work else ())
+        if named:
+            arguments.append(("results", literal(op.results)))
+        assigned = f"{', '.join(variables)} = " if variables else ""
+        self.lines.add_call(f"{assigned}{self.objects[op.target]}.{method}", keywords(arguments))
+
+    def results(self, op: Op, returns: tuple[str, ...]) -> tuple[list[str], bool]:
+        """The variables that take the results, and whether their names must be written out."""
+        if not self.mentioned.intersection(op.results):
+            variables = []
+        else:
+            variables = [self.names.new(result) for result in op.results]
+            self.variables |= dict(zip(op.results, variables, strict=True))
+        if returns:  # capture names what the work declares, whoever takes it
+            return variables, [self.recorder.name_once(r) for r in returns] != list(op.results)
+        if len(variables) < 2:  # named on first use, which may come after other names were given
+            return variables, bool(op.results)
+        return variables, [self.recorder.name_once(v) for v in variables] != list(op.results)
+
+    def value(self, value: Token | Value) -> str:
+        """An argument."""
+        if isinstance(value, Token):
+            return self.variables.get(value.name) or f"{self.imports('named_token')}({literal(value.name)})"
+        return literal(value)
+
+
+def mentioned(nodes: Iterable[Node]) -> Iterator[str]:
+    """The values and loops that ``nodes`` refer to."""
+    for node in nodes:
+        if isinstance(node, Op):
+            yield from (value.name for _, value in node.args if isinstance(value, Token))
+            continue
+        if isinstance(node, Guard):
+            yield from (node.token, node.loop)
+        yield from mentioned(node.body)
+
+
+def used_objects(nodes: Iterable[Node]) -> list[str]:
+    """The names of what ``nodes`` are done on, in order of first use."""
+    found: dict[str, None] = {}
+    for node in nodes:
+        if isinstance(node, Op):
+            if node.target:
+                found.setdefault(node.target)
+        else:
+            if isinstance(node, Loop) and node.queue:
+                found.setdefault(node.queue)
+            found |= dict.fromkeys(used_objects(node.body))
+    return list(found)
+
+
+def tile_counts(tasks: Iterable[Task]) -> dict[str, object]:
+    """The tile count that the first loop over each queue has."""
+    found: dict[str, object] = {}
+
+    def look(nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, Loop) and node.queue:
+                found.setdefault(node.queue, node.stop)
+            if not isinstance(node, Op):
+                look(node.body)
+
+    for task in tasks:
+        look(task.body)
+    return found

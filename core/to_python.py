@@ -1,0 +1,256 @@
+"""A document written back as authoring source: capturing it gives an equal schedule (`core.equality`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .authoring.resources import is_work_name
+from .document import Document, Loop, Node, Op, Resource
+from .expressions import Symbol, symbols_of
+from .python_resources import ResourceWriter, ready_made
+from .python_schedules import ScheduleWriter, tile_counts, used_objects
+from .python_text import Expressions, Imports, Lines, Names, call, keywords, literal
+
+FACE = "warpdraft.core"
+RECORDS = {
+    "Operation": "expressions",
+    "Symbol": "expressions",
+    "Pipeline": "document",
+}  # not in the public face
+
+
+def to_python(document: Document) -> str:
+    """Source of a module with ``build()``, which returns the task manager of ``document``.
+
+    Raises ValueError where the document holds a name that no Python source can have (of a work, say).
+    """
+    return _Module(document).text()
+
+
+class _Module:
+    """The parts of the source, and the names that they share."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.imports = Imports()
+        self.names = Names()
+        for word in _face_names():
+            self.names.new(word)
+        self.names.new("build")
+        symbols = list(dict.fromkeys([*document.symbols, *_kernel_symbols(document)]))
+        self.symbols = {s: self.names.new(s.name) for s in symbols}
+        self.expressions = Expressions(self.imports, self.symbols)
+        self.resources = ResourceWriter(self.imports, self.expressions, tile_counts(document.tasks))
+        self.objects: dict[str, str] = {}
+        self.functions: dict[str, str] = {}
+        self.lines = Lines()
+
+    def text(self) -> str:
+        """The whole source."""
+        for symbol, variable in self.symbols.items():
+            self.lines.add(f"{variable} = {self.expressions.definition(symbol)}")
+        classes = self.classes()
+        self.functions = {t.name: self.names.new(t.name) for t in self.document.tasks}
+        everything = [
+            *self.document.resources,
+            *self.document.barriers,
+            *self.document.mbarriers,
+            *self.document.groups,
+        ]
+        self.objects = {thing.name: self.names.new(thing.name) for thing in everything}
+        self.schedules()
+        self.lines.add("\n")
+        with self.lines.block("def build():"):
+            self.lines.add(
+                f'"""The schedule {self.document.name}."""' if self.document.name.isidentifier() else ""
+            )
+            self.declarations(classes)
+            self.manager()
+        return "\n".join([*self.header(), *self.lines.lines]).rstrip() + "\n"
+
+    def header(self) -> list[str]:
+        """Docstring and imports, known when all else is written."""
+        groups: dict[str, list[str]] = {}
+        for name in sorted(self.imports.used, key=lambda n: (not n.isupper(), not n[0].isupper(), n)):
+            module = f"{FACE}.{RECORDS[name]}" if name in RECORDS else FACE
+            groups.setdefault(module, []).append(name)
+        lines = ['"""A schedule, written from its document."""', ""]
+        for module, names in sorted(groups.items()):
+            line = f"from {module} import {', '.join(names)}"
+            if len(line) > 110:
+                line = f"from {module} import (\n" + "".join(f"    {n},\n" for n in names) + ")"
+            lines += line.split("\n")
+        return [*lines, ""]
+
+    # -- module level ---------------------------------------------------------------------------------------------------
+    def classes(self) -> dict[str, str]:
+        """Write a class for each kind of resource; returns the class of each resource."""
+        found: dict[str, str] = {}
+        written: dict[tuple[str, object], str] = {}
+        for resource in self.document.resources:
+            own = ready_made(resource)
+            if own is not None:
+                found[resource.name] = self.imports(own.__name__)
+                continue
+            if not resource.works:
+                found[resource.name] = self.imports("MemoryResource")
+                continue
+            parts = resource.storage.parts if resource.storage else ()
+            kind = (resource.cls, (resource.works, parts))
+            if kind not in written:
+                written[kind] = self.names.new(_class_name(resource))
+                self.write_class(written[kind], resource)
+            found[resource.name] = written[kind]
+        return found
+
+    def write_class(self, name: str, resource: Resource) -> None:
+        """One resource class with its works."""
+        self.lines.add("\n")
+        with self.lines.block(f"class {name}({self.imports('MemoryResource')}):"):
+            for i, work in enumerate(resource.works):
+                names = [work.name]
+                odd = [n for n in names if not is_work_name(n)]
+                if odd:
+                    raise ValueError(
+                        f"{resource.name}.{work.name}: {odd[0]!r} cannot be a name in its source"
+                    )
+                if i:
+                    self.lines.add()
+                self.lines.add(self.resources.decorator(resource, work))
+                parameters = ", ".join(["self", "stage_info", *work.parameters])
+                self.lines.add(f"def {work.name}({parameters}): ...")
+
+    def schedules(self) -> None:
+        """The schedule functions."""
+        for task in self.document.tasks:
+            used = [self.objects[n] for n in used_objects(task.body)]
+            writer = ScheduleWriter(
+                self.document, task, self.imports, self.expressions, self.resources, self.objects, self.names
+            )
+            with writer.lines.block(f"def {self.functions[task.name]}({', '.join(used)}):"):
+                writer.write(task.body)
+            self.lines.add(f"\n\n@{self.imports('schedule')}")
+            for line in writer.lines.lines:
+                self.lines.add(line)
+
+    # -- build() --------------------------------------------------------------------------------------------------------
+    def declarations(self, classes: dict[str, str]) -> None:
+        """Resources, barriers and groups."""
+        for resource in self.document.resources:
+            text = self.resources.constructor(resource, classes[resource.name])
+            self.lines.add(f"{self.objects[resource.name]} = {text}")
+        for barrier in self.document.barriers:
+            arguments = [str(barrier.id), str(barrier.threads), f"name={literal(barrier.name)}"]
+            self.lines.add_call(f"{self.objects[barrier.name]} = {self.imports('NamedBarrier')}", arguments)
+        for m in self.document.mbarriers:
+            options = [f"count={m.count}"] if m.count is not None else []
+            options += [f"stages={m.stages}"] if m.stages != 1 else []
+            self.lines.add_call(
+                f"{self.objects[m.name]} = {self.imports('MBarrier')}", [literal(m.name), *options]
+            )
+        for group in self.document.groups:
+            arguments = [literal(group.kind.value), f"name={literal(group.name)}"]
+            self.lines.add_call(f"{self.objects[group.name]} = {self.imports('AsyncGroup')}", arguments)
+
+    def manager(self) -> None:
+        """Tasks, graph and kernel."""
+        document, tasks = self.document, []
+        for task in document.tasks:
+            used = ", ".join(self.objects[n] for n in used_objects(task.body))
+            options = [
+                ("name", literal(task.name)),
+                ("src_resources", self.listed(task.src)),
+                ("dst_resources", self.listed(task.dst)),
+                ("warp_idx", str(task.warp_idx)),
+                ("num_warps", str(task.num_warps)),
+                ("schedule", f"{self.functions[task.name]}({used})"),
+            ]
+            if task.num_registers is not None:
+                options.append(("num_registers", str(task.num_registers)))
+            tasks.append(call(self.imports("Task"), keywords(options), width=90))
+        options = [
+            ("tasks", _brackets("[", tasks, "]")),
+            ("resource_dependency_graph", _brackets("{", list(self.graph()), "}")),
+            ("target", literal(document.target)),
+            ("cluster", literal(document.cluster)),
+            ("name", literal(document.name)),
+        ]
+        if document.kernel is not None:
+            options.append(("kernel", self.resources.kernel(document.kernel)))
+        declared = self.declared()
+        if declared:
+            options.append(("resources", f"[{', '.join(declared)}]"))
+        if document.symbols != _symbols_in_order(document):
+            options.append(("symbols", f"[{', '.join(self.symbols[s] for s in document.symbols)}]"))
+        self.lines.add_call(f"return {self.imports('TaskManager')}", keywords(options))
+
+    def graph(self) -> Iterator[str]:
+        """Each downstream resource with its upstreams."""
+        for downstream in dict.fromkeys(e.downstream for e in self.document.graph):
+            upstreams = [e.upstream for e in self.document.graph if e.downstream == downstream]
+            yield f"{self.objects[downstream]}: {self.listed(upstreams)}"
+
+    def declared(self) -> list[str]:
+        """What must be handed over so that everything is declared, in the document's order; [] if it is so anyway."""
+        document = self.document
+        natural: dict[str, None] = {}
+        for task in document.tasks:
+            natural |= dict.fromkeys((*task.src, *task.dst))
+        for downstream in dict.fromkeys(e.downstream for e in document.graph):
+            natural.setdefault(downstream)
+            natural |= dict.fromkeys(e.upstream for e in document.graph if e.downstream == downstream)
+        for task in document.tasks:
+            natural |= dict.fromkeys(used_objects(task.body))
+        kinds = (document.resources, document.barriers, document.mbarriers, document.groups)
+        in_order = all(
+            [t.name for t in kind] == [n for n in natural if n in {t.name for t in kind}] for kind in kinds
+        )
+        return [] if in_order else [self.objects[thing.name] for kind in kinds for thing in kind]
+
+    def listed(self, names: Iterable[str]) -> str:
+        """The variables of ``names`` as a list display."""
+        return f"[{', '.join(self.objects[n] for n in names)}]"
+
+
+def _face_names() -> list[str]:
+    import warpdraft.core as face  # at the time of the call: this module is part of it
+
+    return [*face.__all__, *RECORDS]
+
+
+def _class_name(resource: Resource) -> str:
+    last = resource.cls.rpartition(":")[2].rpartition(".")[2]
+    return (
+        last
+        if last.isidentifier()
+        else "".join(w.capitalize() for w in resource.name.split("_")) or "Resource"
+    )
+
+
+def _kernel_symbols(document: Document) -> Iterator[Symbol]:
+    kernel = document.kernel
+    if kernel is None:
+        return
+    for expression in [
+        *(s for t in kernel.tensors for s in t.shape),
+        *(e for _, e in kernel.trip_counts),
+        kernel.grid,
+    ]:
+        yield from symbols_of(expression)
+
+
+def _symbols_in_order(document: Document) -> tuple[Symbol, ...]:
+    def of(nodes: Iterable[Node]) -> Iterator[Symbol]:
+        for node in nodes:
+            if isinstance(node, Loop):
+                for bound in (node.start, node.stop, node.step):
+                    yield from symbols_of(bound)
+            if not isinstance(node, Op):
+                yield from of(node.body)
+
+    return tuple(dict.fromkeys(s for task in document.tasks for s in of(task.body)))
+
+
+def _brackets(opening: str, items: list[str], closing: str) -> str:
+    inner = "".join(f"    {item.replace(chr(10), chr(10) + '    ')},\n" for item in items)
+    return f"{opening}\n{inner}{closing}" if items else opening + closing
