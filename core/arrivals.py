@@ -16,6 +16,8 @@ from .tree import find_work, walk
 
 TMA = "tma"  # the full barrier is armed by acquire and completed by the copies
 
+RAW_ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
+
 # pipeline type -> (what makes full complete, what makes empty complete)
 SIGNALS: dict[str, tuple[str, Signal]] = {
     "TmaAsync": (TMA, Signal.WARP),
@@ -85,6 +87,20 @@ def derived_empty_count(document: Document, resource: Resource) -> int:
     return total or 1
 
 
+def derived_raw_count(document: Document, name: str) -> int:
+    """Arrivals on a raw mbarrier in one phase: those of the first arrive of each task (1 where nobody arrives)."""
+    total = 0
+    for task in document.tasks:
+        found = _first_with_election(task.body, name, RAW_ARRIVALS, None, False)
+        if found is None:
+            continue
+        warp, _, op = found
+        warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
+        counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
+        total += warps * (op.count if counted else 1)
+    return total or 1
+
+
 def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
     """Transaction bytes that ``acquire`` expects on full: those of the task's own copies up to the next commit.
 
@@ -95,7 +111,7 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op)
     declared = resource.pipeline.bytes
     if declared is None:
         return own
-    firsts = [(t, a) for t in document.tasks if (a := _first_acquire(t, resource)) is not None]
+    firsts = [(t, a) for t in document.tasks if (a := first_acquire(t, resource)) is not None]
     delivered = sum(bracket_bytes(document, resource, t, a) for t, a in firsts)
     surplus = declared - delivered if firsts and firsts[0][0].name == task.name else 0
     return max(0, own + surplus)
@@ -116,7 +132,8 @@ def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: O
     return total
 
 
-def _first_acquire(task: Task, resource: Resource) -> Op | None:
+def first_acquire(task: Task, resource: Resource) -> Op | None:
+    """The first acquire of ``resource`` in ``task``."""
     for node in walk(task.body):
         if isinstance(node, Op) and node.target == resource.name and node.kind is OpKind.ACQUIRE:
             return node
@@ -125,26 +142,26 @@ def _first_acquire(task: Task, resource: Resource) -> Op | None:
 
 def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str) -> int:
     """Arrivals of the first op of ``kind`` on ``resource``: all such ops of a task serve successive generations."""
-    found = _first_with_election(task.body, resource.name, kind, None, False)
+    found = _first_with_election(task.body, resource.name, (kind,), None, False)
     if found is None:
         return 0
-    warp, lane = found
+    warp, lane, _ = found
     if warp is not None:
-        return arrivals_by(signal, True, lane)
+        return arrivals_by(signal, True, lane) if 0 <= warp < task.num_warps else 0
     return sum(arrivals_by(signal, w == 0, lane) for w in range(task.num_warps))
 
 
 def _first_with_election(
-    nodes: Sequence[Node], resource: str, kind: OpKind, warp: int | None, lane: bool
-) -> tuple[int | None, bool] | None:
+    nodes: Sequence[Node], target: str, kinds: Sequence[OpKind], warp: int | None, lane: bool
+) -> tuple[int | None, bool, Op] | None:
     for node in nodes:
         if isinstance(node, Op):
-            if node.kind is kind and node.target == resource:
-                return warp, lane
+            if node.kind in kinds and node.target == target:
+                return warp, lane, node
             continue
         elected = isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP
         one_lane = lane or (isinstance(node, Guard) and node.kind is GuardKind.ELECT_LANE)
-        found = _first_with_election(node.body, resource, kind, node.warp if elected else warp, one_lane)
+        found = _first_with_election(node.body, target, kinds, node.warp if elected else warp, one_lane)
         if found:
             return found
     return None

@@ -7,7 +7,8 @@ interleaving has the same generations and the same happens-before; then a stuck 
 conflicting accesses that are unordered here are a race (docs: "How the verifier works").
 
 Checks: misassigned (R1) every contribution of generation g + 1 is after every one of generation g; early_pass (R2a) all
-contributions of g - 1 are before the wait for g; overrun (R2b) the wait for g is before some contribution of g + 1;
+contributions of g - 1 are before the wait for g; overrun (R2b) the wait for g is before some contribution of g + 1
+(stale: and its parity had let the same warp pass before);
 early_close and zero_tx (R3) no phase is closed by its bytes alone; over_arrival: undefined behaviour; alias (I1) the wait
 passed at another generation than it means.
 """
@@ -79,6 +80,9 @@ class Execution:
         self.waits: list[list[tuple[int, int, Clock]]] = [
             [] for _ in barriers
         ]  # passed since the last completion
+        self.passed: dict[
+            tuple[int, int], int
+        ] = {}  # (stream, barrier) -> phases completed when a wait last passed
         self.parked: list[list[int]] = [[] for _ in barriers]
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
         self.commits: dict[
@@ -188,7 +192,9 @@ class Execution:
             return False
         self._check_pass(w, j, b, g, done)
         base = self.base[w]
-        self.waits[b].append((w, j, base))
+        again = g is None and self.passed.get((w, b)) == done  # a parity that has let this warp pass before
+        self.waits[b].append((w, j, base, again))
+        self.passed[w, b] = done
         if base[self.n + b] < done:
             self.base[w] = tuple(map(max, base, self.cumul[b]))
         return True
@@ -282,9 +288,10 @@ class Execution:
         for w, entry in own.items():
             clock[w] = max(clock[w], entry.index)
         generation, mine = self.state[b].completed, self.n + b
-        for w, j, base in self.waits[b]:
+        for w, j, base, again in self.waits[b]:
             if clock[w] < j:
-                self.report("overrun", b, generation - 1, w, j, (self.log[b][-1][:2]), base)
+                kind = "stale" if again else "overrun"
+                self.report(kind, b, generation - 1, w, j, self.log[b][-1][:2], base)
         if clock[mine] < generation:
             clock = list(map(max, clock, self.cumul[b]))
         clock[mine] = generation + 1

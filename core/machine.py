@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from .arrivals import TMA, armed_bytes, consumer_signal, empty_count, full_count, producer_signal
+from .arrivals import (
+    TMA,
+    armed_bytes,
+    consumer_signal,
+    derived_raw_count,
+    empty_count,
+    full_count,
+    producer_signal,
+)
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .layout import layout
@@ -34,8 +42,19 @@ class Machine:
                 self._add(r.name, "full", full_count(document, r), r.pipeline.stages)
                 self._add(r.name, "empty", empty_count(document, r), r.pipeline.stages)
         for m in document.mbarriers:
-            self._add(m.name, "raw", self._raw_count(m.name) if m.count is None else m.count, m.stages)
+            self._add(
+                m.name, "raw", derived_raw_count(document, m.name) if m.count is None else m.count, m.stages
+            )
+        ids: dict[int, int] = {}
+        self.meeting: dict[str, int] = {
+            "": 0
+        }  # named barrier -> warps that it counts (0: the barrier's own count)
         for b in document.barriers:
+            self.meeting[b.name] = max(1, b.threads // 32)
+            if b.id in ids:  # two names of one hardware barrier
+                self.first[b.name, "named"] = ids[b.id]
+                continue
+            ids[b.id] = len(self.barriers)
             self._add_named(b.name, "named", b.threads // 32)
         self._add_named("", "cluster", sum(t.num_warps for t in document.tasks))
 
@@ -48,16 +67,6 @@ class Machine:
     def _add_named(self, name: str, side: str, warps: int) -> None:
         self.first[name, side] = len(self.barriers)
         self.barriers.append(Barrier(name or side, BarrierKind.NAMED, max(1, warps), name, side))
-
-    def _raw_count(self, name: str) -> int:
-        """Arrivals on a raw mbarrier without a count: one by each warp of each task that arrives on it."""
-        kinds = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
-        arriving = (
-            task.num_warps
-            for task in self.document.tasks
-            if any(isinstance(n, Op) and n.target == name and n.kind in kinds for n in walk(task.body))
-        )
-        return sum(arriving) or 1
 
     def armed_by(self, resource: Resource, task: Task, op: Op) -> int:
         """Transaction bytes that the acquire ``op`` arms."""

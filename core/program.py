@@ -26,8 +26,8 @@ class EventKind(IntEnum):
     GROUP_COMMIT = 8  # closes the open group of channel `engine`
     GROUP_WAIT = 9  # blocks until all but the newest `number` groups of `engine` are complete
     GROUP_WAIT_READ = 10  # the same, but only their reads of the source are complete
-    SYNC = 11  # named barrier: joins the open generation of barrier and blocks
-    BAR_ARRIVE = 12  # named barrier: joins and goes on
+    SYNC = 11  # named barrier: joins the open generation of barrier and blocks; number = warps it counts (0: its count)
+    BAR_ARRIVE = 12  # named barrier: joins and goes on; number as above
     FENCE = 13  # fence.proxy.async
     SYNC_WARP = 14
 

@@ -1,7 +1,7 @@
 """The race pass: for each byte segment the last write and the reads since, checked as the execution goes.
 
 Exact for existence: until the first race the writes of a segment are totally ordered, so older accesses are covered
-transitively (FastTrack, PLDI 2009). A synchronous access ends with its event; an asynchronous one when its barrier generation
+transitively (FastTrack, PLDI 2009). A synchronous access ends with its event; an asynchronous one when its barrier's phase
 or group is known complete. The same pass sees missing proxy fences: a generic access of shared memory and a later one
 through the async proxy need a fence.proxy.async by whoever made the first, after it (PTX ISA, "Proxies").
 """
@@ -129,7 +129,7 @@ class Races:
 
 
 def _segments(ranges: set[tuple[str, int, int]]) -> tuple[dict[tuple, tuple[int, ...]], int]:
-    """Cuts each space at the ends of all its ranges; gives the numbers of the pieces in each range, and how many there are."""
+    """Cuts each space at the ends of all its ranges; gives the numbers of the pieces in each range, and their count."""
     bounds: dict[str, list[int]] = {}
     for space, low, high in ranges:
         bounds.setdefault(space, []).extend((low, high))

@@ -52,6 +52,15 @@ def unroll(
     return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
 
 
+def trip_count(loop: Loop, values: Mapping[str, int]) -> int:
+    """How often ``loop`` runs; 0 where its bounds cannot be evaluated or its step is 0 (WD107 says so)."""
+    try:
+        start, stop, step = (evaluate(e, values) for e in (loop.start, loop.stop, loop.step))
+    except ArithmeticError:
+        return 0
+    return max(0, -((start - stop) // step)) if step else 0
+
+
 class _Warp:
     """Walks one task as one of its warps and records the events."""
 
@@ -85,8 +94,7 @@ class _Warp:
                 self.lane, self.alone = saved
 
     def loop(self, loop: Loop) -> None:
-        start, stop, step = (evaluate(e, self.values) for e in (loop.start, loop.stop, loop.step))
-        trips = max(0, -(-(stop - start) // step)) if step > 0 else 0
+        trips = trip_count(loop, self.values)
         outer = self.at
         for i in range(trips):
             self.at = (*outer, (loop.var, i))
@@ -145,7 +153,8 @@ class _Warp:
                 self.emit(GROUP_KINDS[kind], op, number=op.count or 0, engine=self.machine.groups[op.target])
         elif kind in NAMED_KINDS:
             if (op.target, "named") in self.machine.first:
-                self.emit(NAMED_KINDS[kind], op, self.machine.first[op.target, "named"])
+                barrier, warps = self.machine.first[op.target, "named"], self.machine.meeting[op.target]
+                self.emit(NAMED_KINDS[kind], op, barrier, warps)
         elif kind is OpKind.FENCE_PROXY_ASYNC:
             self.emit(EventKind.FENCE, op)
         elif kind is OpKind.SYNC_WARP:

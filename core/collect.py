@@ -1,0 +1,76 @@
+"""Gathers findings of many runs: one row for each thing that is wrong, at its smallest case, root causes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from .document import Document
+from .findings import Finding, Severity
+from .hazards import HAZARDS
+from .tree import ops_of
+
+ORDER = {hazard.code: place for place, hazard in enumerate(HAZARDS)}
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.ADVICE)
+# Of these rules one mistake breaks many pairs of ops: one row for each pair of tasks and resources.
+PAIRWISE = frozenset(("WD401", "WD402", "WD403", "WD404", "WD408", "WD501"))
+MAX_ALSO = 4  # further places that a row names
+
+
+class Collector:
+    """``add`` findings in the order of the cases, smallest first; then `rows`."""
+
+    def __init__(self, document: Document) -> None:
+        self._origin = {op.id: op.copy_of or op.id for task in document.tasks for op in ops_of(task)}
+        self._found: dict[tuple, Finding] = {}
+        self._also: dict[tuple, dict[tuple[str, ...], None]] = {}
+
+    def add(
+        self, findings: Iterable[Finding], case: tuple[tuple[str, int], ...] = (), notes: Sequence[str] = ()
+    ) -> None:
+        """Takes what is new in ``findings``, which show at ``case``."""
+        for finding in findings:
+            key = self._key(finding)
+            if key not in self._found:
+                self._found[key] = replace(finding, case=case, notes=(*finding.notes, *notes))
+            elif finding.ops != self._found[key].ops:
+                self._also.setdefault(key, {})[finding.ops] = None
+
+    def _key(self, finding: Finding) -> tuple:
+        if finding.code in PAIRWISE:
+            return finding.code, finding.severity, frozenset(finding.resources), frozenset(finding.tasks)
+        first = self._origin.get(finding.ops[0], finding.ops[0]) if finding.ops else ""
+        return finding.code, finding.severity, first, finding.resources
+
+    @property
+    def errors(self) -> bool:
+        """Whether anything found makes the schedule unsafe."""
+        return any(f.severity is Severity.ERROR for f in self._found.values())
+
+    def has(self, *codes: str) -> bool:
+        """Whether a rule with one of these codes was broken."""
+        return any(key[0] in codes for key in self._found)
+
+    def rows(self) -> tuple[Finding, ...]:
+        """All findings, errors first, causes before consequences."""
+        rows = [self._row(key, finding) for key, finding in self._found.items()]
+        return tuple(sorted(rows, key=lambda f: (SEVERITIES.index(f.severity), ORDER.get(f.code, 0))))
+
+    def _row(self, key: tuple, finding: Finding) -> Finding:
+        others = [ops for ops in self._also.get(key, ()) if ops != finding.ops]
+        if not others:
+            return finding
+        places = "; ".join(" and ".join(ops) for ops in others[:MAX_ALSO])
+        more = len(others) - MAX_ALSO
+        text = f"the same at {places}" + (f" and {more} more" if more > 0 else "")
+        return replace(finding, notes=(*finding.notes, text))
+
+
+def consequences(rows: Iterable[Finding], independent: Iterable[Finding]) -> list[Finding]:
+    """Of what follows from a wrong declaration: one row for each rule that does not also break without it."""
+    alone = {f.code for f in independent}
+    kept: dict[str, Finding] = {}
+    for finding in rows:
+        if finding.code not in alone:
+            kept.setdefault(finding.code, finding)
+    return list(kept.values())

@@ -1,0 +1,72 @@
+"""Events in words, for witnesses and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .program import Barrier, Event, EventKind, Stream
+
+
+def iteration(event: Event) -> str:
+    """ "tile 1, k 2"; empty outside loops."""
+    return ", ".join(f"{var} {i}" for var, i in event.at)
+
+
+def phase(generation: int) -> str:
+    """A generation as a reader of hardware traces would call it."""
+    return "the fresh phase" if generation < 0 else f"phase {generation}"
+
+
+def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
+    """What ``event`` does, e.g. "waits for full smem_ab[1] phase 0"."""
+    name = barriers[event.barrier].name if event.barrier >= 0 else ""
+    count = (1 if event.number is None else event.number) * stream.weight
+    match event.kind:
+        case EventKind.WAIT:
+            return f"waits for {name} {_awaited(event)}"
+        case EventKind.TRY:
+            return f"peeks at {name} {_awaited(event)}"
+        case EventKind.ARRIVE:
+            return f"arrives on {name}" + (f" ({count} arrivals)" if count > 1 else "")
+        case EventKind.ARRIVE_EXPECT:
+            return f"arrives on {name} and expects {event.bytes * stream.weight} B"
+        case EventKind.EXPECT:
+            return f"expects {event.bytes * stream.weight} B on {name}"
+        case EventKind.COMMIT_ARRIVE:
+            return f"arrives on {name} once its MMAs are done"
+        case EventKind.GROUP_COMMIT:
+            return f"commits a {event.engine} group"
+        case EventKind.GROUP_WAIT:
+            return f"waits until at most {event.number} {event.engine} groups are open"
+        case EventKind.GROUP_WAIT_READ:
+            return f"waits until at most {event.number} {event.engine} groups still read"
+        case EventKind.SYNC:
+            return f"syncs on {name}"
+        case EventKind.BAR_ARRIVE:
+            return f"arrives on {name}"
+        case EventKind.FENCE:
+            return "fences the proxies"
+        case EventKind.SYNC_WARP:
+            return "converges its lanes"
+    return _accesses(event, name)
+
+
+def _awaited(event: Event) -> str:
+    return f"parity {event.parity}" if event.number is None else phase(event.number)
+
+
+def _accesses(event: Event, barrier: str) -> str:
+    reads = dict.fromkeys(_place(a) for a in event.accesses if not a.write)
+    writes = dict.fromkeys(_place(a) for a in event.accesses if a.write)
+    parts = [f"writes {', '.join(writes)}"] if writes else []
+    parts += [f"reads {', '.join(reads)}"] if reads else []
+    text = " and ".join(parts) or "works"
+    if event.kind is EventKind.ASYNC:
+        text = f"starts {event.engine}: {text}"
+        if barrier:
+            text += f", {event.bytes} B on {barrier}"
+    return text
+
+
+def _place(access) -> str:
+    return f"{access.resource}[{access.stage}]"

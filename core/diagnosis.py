@@ -1,0 +1,92 @@
+"""Why a run is stuck: the cycle of waits, the arrival that nobody can make, or the phase that came too often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .program import BarrierKind, Event, EventKind
+from .run import Run
+
+CONTRIBUTIONS = (
+    EventKind.ASYNC,
+    EventKind.ARRIVE,
+    EventKind.EXPECT,
+    EventKind.ARRIVE_EXPECT,
+    EventKind.COMMIT_ARRIVE,
+    EventKind.SYNC,
+    EventKind.BAR_ARRIVE,
+)
+ARRIVALS = frozenset(CONTRIBUTIONS) - {EventKind.ASYNC, EventKind.EXPECT}
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """One blocked stream: its event, the barrier, and the streams that could still contribute (with how many arrivals)."""
+
+    stream: int
+    event: Event
+    owing: tuple[tuple[int, int], ...]
+
+    @property
+    def barrier(self) -> int:
+        """The barrier waited for."""
+        return self.event.barrier
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All blocked streams, the cycles among them, and those that wait for what nobody can do (root causes both)."""
+
+    stuck: dict[int, Stuck]
+    cycles: tuple[tuple[int, ...], ...]
+    starved: tuple[int, ...]
+
+
+def diagnose(run: Run) -> Diagnosis:
+    """Looks at the end state of a stuck run."""
+    ahead = {w: _ahead(run, w) for w in run.execution.blocked}
+    stuck: dict[int, Stuck] = {}
+    for w, event in run.blocked():
+        owing = tuple(
+            (u, arrivals[event.barrier]) for u, arrivals in ahead.items() if event.barrier in arrivals
+        )
+        if event.kind is EventKind.SYNC:
+            owing = tuple((u, n) for u, n in owing if not _inside(run, u, event.barrier))
+        stuck[w] = Stuck(w, event, owing)
+    starved = tuple(w for w, s in stuck.items() if not s.owing)
+    return Diagnosis(stuck, _cycles(stuck), starved)
+
+
+def _inside(run: Run, w: int, b: int) -> bool:
+    """Whether stream ``w`` has joined the open generation of named barrier ``b`` and waits in it."""
+    event = run.event(w, run.execution.at[w] + 1)
+    return event.kind is EventKind.SYNC and event.barrier == b
+
+
+def _ahead(run: Run, w: int) -> dict[int, int]:
+    """Barrier -> arrivals that stream ``w`` would still make (0: bytes only)."""
+    stream, found = run.program.streams[w], {}
+    start = run.execution.at[w]
+    for event in stream.events[start:]:
+        if event.kind in CONTRIBUTIONS and event.barrier >= 0:
+            named = run.barrier(event.barrier).kind is BarrierKind.NAMED
+            count = 1 if named or event.number is None else event.number
+            more = count * stream.weight if event.kind in ARRIVALS else 0
+            found[event.barrier] = found.get(event.barrier, 0) + more
+    return found
+
+
+def _cycles(stuck: dict[int, Stuck]) -> tuple[tuple[int, ...], ...]:
+    """One cycle of each set of streams that wait for each other (each stream on at most one)."""
+    cycles: list[tuple[int, ...]] = []
+    done: set[int] = set()
+    for start in stuck:
+        path: list[int] = []
+        w: int | None = start
+        while w is not None and w not in done and w not in path:
+            path.append(w)
+            w = next((u for u, _ in stuck[w].owing if u in stuck and u not in done), None)
+        if w is not None and w in path:
+            cycles.append(tuple(path[path.index(w) :]))
+        done.update(path)
+    return tuple(cycles)

@@ -1,0 +1,98 @@
+"""WD201  arrival-count: a barrier is declared with another number of arrivals than the tasks make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document, OpKind
+from ..findings import Finding, Fix
+from ..run import Run, execute
+from ..tree import ops_of
+from .base import Hazard, error, listed, plural, unique
+from .counts import Mismatch, corrected, mismatches
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+
+CODE, NAME = "WD201", "arrival-count"
+ARRIVING = {
+    "full": (OpKind.COMMIT, OpKind.ACQUIRE),
+    "empty": (OpKind.RELEASE,),
+    "raw": (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT),
+}
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Wrong declarations of a run that went wrong: those whose repair helps."""
+    from ..machine import Machine
+
+    if run.clean:
+        return
+    wrong = tuple(m for m in mismatches(run.document) if m.side != "bytes")
+    if not wrong:
+        return
+    repaired = execute(
+        Machine(corrected(run.document, mismatches(run.document))), dict(run.case), dict(run.conditions)
+    )
+    after = troubled(repaired)
+    before = troubled(run)
+    for m in wrong:
+        key = (m.resource, m.side)
+        if repaired.clean or (key in before and key not in after) or (before and not after):
+            yield _finding(run.document, m)
+
+
+def troubled(run: Run) -> set[tuple[str, str]]:
+    """The barriers (resource, side) at which a run went wrong."""
+    barriers = {i.barrier for i in run.execution.incidents} | {e.barrier for _, e in run.blocked()}
+    return {(run.barrier(b).resource, run.barrier(b).side) for b in barriers}
+
+
+def _finding(document: Document, m: Mismatch) -> Finding:
+    kinds = ARRIVING[m.side]
+    ops = {
+        t.name: [o.id for o in ops_of(t) if o.target == m.resource and o.kind in kinds]
+        for t in document.tasks
+    }
+    tasks = [name for name, ids in ops.items() if ids]
+    name = m.resource if m.side == "raw" else f"{m.side} {m.resource}"
+    makers = listed(tasks) or "no task"
+    return error(
+        CODE,
+        NAME,
+        f"{name} is declared with {plural(m.declared, 'arrival')} a phase, but {makers} "
+        f"{'make' if len(tasks) > 1 else 'makes'} {m.made}: declare {m.made}",
+        ops=unique(id for ids in ops.values() for id in ids),
+        resources=(m.resource,),
+        tasks=tuple(tasks),
+        expected=str(m.made),
+        actual=str(m.declared),
+        notes=("leave the count out, and it is derived",),
+    )
+
+
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """Declare the right number."""
+    for m in mismatches(document):
+        if m.side != "bytes" and m.resource in finding.resources and str(m.made) == finding.expected:
+            yield Fix(f"declare {plural(m.made, 'arrival')} on {m.side} {m.resource}", (m.edit,))
+
+
+def _ring(count: int):
+    return document(
+        f"a consumer of one warp, {count} arrivals declared",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(consumer_count=count),),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="The declared arrivals are those that the tasks make in each phase.",
+    why="With too many declared the phase never completes: a hang. With too few it completes early: a stage is "
+    "overwritten or read too soon.",
+    bad=_ring(32),
+    good=_ring(1),
+    examine=examine,
+    repair=repair,
+)

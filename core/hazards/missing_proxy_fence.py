@@ -1,0 +1,134 @@
+"""WD501  missing-proxy-fence: threads and an engine touch the same bytes with no proxy fence between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document, NamedBarrier, OpKind
+from ..edits import InsertNode, places
+from ..findings import Finding, Fix, Severity
+from ..program import EventKind
+from ..races import Pair
+from ..run import Run, join_clocks, prefix_steps
+from ..tree import find_resource
+from .base import Hazard, unique
+from .examples import (
+    STORE,
+    buffer,
+    document,
+    elect,
+    fence,
+    group_commit,
+    group_wait,
+    op,
+    output,
+    sync,
+    task,
+    work,
+)
+from .places import accessed, verb, where
+
+CODE, NAME = "WD501", "missing-proxy-fence"
+CROSSINGS = (
+    EventKind.ARRIVE,
+    EventKind.ARRIVE_EXPECT,
+    EventKind.COMMIT_ARRIVE,
+    EventKind.SYNC,
+    EventKind.BAR_ARRIVE,
+    EventKind.ASYNC,
+)
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Ordered pairs of a generic and an asynchronous access without a fence by whoever made the first."""
+    for pair in run.execution.races.unfenced.values():
+        yield _finding(run, pair)
+
+
+def _finding(run: Run, pair: Pair) -> Finding:
+    x, y = pair
+    resource = find_resource(run.document, x.access.resource)
+    assumed = not x.access.write and resource is not None and resource.storage is None
+    before = next_crossing(run, x.stream, x.index)
+    notes = [
+        f"fence.proxy.async by {run.task(x.stream)}, after {x.event.op}"
+        + (f" and before {before}" if before else "")
+    ]
+    if (
+        any(e.kind is EventKind.FENCE for e in run.program.streams[y.stream].events[: y.index])
+        and x.stream != y.stream
+    ):
+        notes.append(f"a fence by {run.task(y.stream)} orders only its own warp's accesses")
+    if assumed:
+        notes.append(
+            f"{x.access.resource} declares no storage: that the threads read all of the stage is assumed"
+        )
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING if assumed else Severity.ERROR,
+        f"the {verb(x)} of {accessed(x)} by {where(run, x.stream, x.index)} and the {verb(y)} of {accessed(y)} by "
+        f"{where(run, y.stream, y.index)} go through different proxies with no fence between",
+        ops=unique((x.event.op, y.event.op)),
+        resources=unique((x.access.resource, y.access.resource)),
+        tasks=unique((run.task(x.stream), run.task(y.stream))),
+        expected=f"a proxy fence by {run.task(x.stream)} between {x.event.op} and the barrier",
+        actual="none",
+        notes=tuple(notes),
+        witness=prefix_steps(
+            run,
+            join_clocks(run, (x.stream, x.index, x.base), (y.stream, y.index, y.base)),
+            [(y.stream, y.index, "")],
+        ),
+    )
+
+
+def next_crossing(run: Run, w: int, j: int) -> str:
+    """The first op of stream ``w`` after event ``j`` that lets others go on, or that the engine executes itself."""
+    events = run.program.streams[w].events
+    return next((e.op for e in events[j:] if e.kind in CROSSINGS), "")
+
+
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """Put a fence right behind the first access."""
+    place = next((p for p in places(document) if finding.ops and p.node.id == finding.ops[0]), None)
+    if place is not None:
+        fence_op = op(OpKind.FENCE_PROXY_ASYNC)
+        yield Fix(f"fence after {place.node.id}", (InsertNode(place.parent, place.index + 1, fence_op),))
+
+
+def _store(*fences):
+    return document(
+        "threads write, fence, and a bulk store reads" if fences else "threads write, and a bulk store reads",
+        task(
+            "store",
+            0,
+            4,
+            work("stage", "share"),
+            *fences,
+            sync("meet"),
+            elect(
+                work("stage", "tile", result="t"),
+                work("out", "store", tile="t"),
+                group_commit("store_group"),
+                group_wait("store_group", 0, read=True),
+            ),
+        ),
+        resources=(buffer("stage"), output()),
+        groups=(STORE,),
+        barriers=(NamedBarrier("meet", 1, 128),),
+        symbols=(),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="Between an access by threads and one through the async proxy, whoever made the first fences before the barrier.",
+    why="A barrier orders threads, not proxies: the engine may still see the bytes as they were before the threads wrote "
+    "them, or overwrite what they are about to read.",
+    bad=_store(),
+    good=_store(fence()),
+    examine=examine,
+    repair=repair,
+)

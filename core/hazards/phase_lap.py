@@ -1,0 +1,78 @@
+"""WD205  phase-lap: a barrier can complete the next phase before a waiter has seen this one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..describe import phase
+from ..document import Signal
+from ..findings import Finding
+from ..program import EventKind
+from ..run import Run, agent_name, join_clocks, prefix_steps
+from .base import Hazard, error, unique
+from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+from .places import resources_of, where
+
+CODE, NAME = "WD205", "phase-lap"
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Waits that may be passed over, and waits that were."""
+    for i in run.incidents("overrun"):
+        if run.barrier(i.barrier).side in ("named", "cluster"):
+            continue
+        yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other)
+    for w, event in run.blocked():
+        if event.kind is not EventKind.WAIT or event.number is None:
+            continue
+        if run.execution.state[event.barrier].completed >= event.number + 2:
+            j = run.execution.at[w] + 1
+            yield _finding(run, w, j, event.barrier, event.number, run.execution.base[w], None)
+
+
+def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> Finding:
+    name = run.barrier(b).name
+    ops = [run.event(w, j).op]
+    message = f"{where(run, w, j)} waits for {phase(generation)} of {name}, which can complete the phase after it first"
+    notes = ["the parity bit has then come round again: the wait blocks although its phase is over"]
+    last = [(w, j, f"waits for {phase(generation)} of {name}, which is over")]
+    clock = join_clocks(run, (w, j, base))
+    if other is not None:
+        ops.append(run.event(*other).op)
+        notes.insert(0, f"{agent_name(run, other[0])} does not wait for it before {run.event(*other).op}")
+        clock[other[0]] = max(clock[other[0]], other[1])
+    return error(
+        CODE,
+        NAME,
+        message,
+        ops=unique(ops),
+        resources=resources_of(run, b),
+        tasks=unique([run.task(w), *([run.task(other[0])] if other else [])]),
+        expected="the next phase completes after every waiter has passed this one",
+        actual="nothing makes it wait",
+        notes=tuple(notes),
+        witness=prefix_steps(run, clock, last),
+    )
+
+
+def _led(signal: Signal):
+    slot = replace(channel("slot", stages=1, producer_signal=Signal.LEADER, consumer_signal=signal))
+    return document(
+        "the first warp releases for all" if signal is Signal.LEADER else "each warp releases",
+        task("producer", 0, 1, loop(acquire("slot"), work("slot", "fill"), commit("slot"))),
+        task("consumer", 4, 4, loop(wait("slot"), release("slot"))),
+        resources=(slot,),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="No barrier completes the next phase before each waiter has seen this one.",
+    why="An mbarrier shows a waiter one parity bit. A warp that comes two phases late sees the old value again and hangs, "
+    "once in many runs. Counting credits cannot show this.",
+    bad=_led(Signal.LEADER),
+    good=_led(Signal.WARP),
+    examine=examine,
+)

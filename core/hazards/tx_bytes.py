@@ -1,0 +1,119 @@
+"""WD203  tx-bytes: a barrier expects another number of bytes than the copies deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document, OpKind
+from ..findings import Finding, Fix
+from ..program import BarrierKind, EventKind
+from ..run import Run, join_clocks, prefix_steps
+from ..tree import ops_of
+from .base import Hazard, error, unique
+from .counts import Mismatch, mismatches
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .places import resources_of, state, where
+
+CODE, NAME = "WD203", "tx-bytes"
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Wrong declarations of a run that went wrong, phases that their bytes can close early, and bytes that never balance."""
+    if run.clean:
+        return
+    declared = {m.resource: m for m in mismatches(run.document) if m.side == "bytes"}
+    for m in declared.values():
+        yield _declared(run.document, m)
+    for i in run.incidents("early_close", "zero_tx"):
+        if run.barrier(i.barrier).resource not in declared:
+            yield _early(run, i)
+    for b in _never_balanced(run):
+        if run.barrier(b).resource not in declared:
+            yield _unbalanced(run, b)
+
+
+def _declared(document: Document, m: Mismatch) -> Finding:
+    kinds = (OpKind.ACQUIRE, OpKind.WORK)
+    ops = [o for t in document.tasks if m.resource in t.dst or not t.dst for o in ops_of(t)]
+    return error(
+        CODE,
+        NAME,
+        f"{m.resource} declares {m.declared} B for a stage, but the copies deliver {m.made} B: declare {m.made}",
+        ops=unique(o.id for o in ops if o.target == m.resource and o.kind in kinds),
+        resources=(m.resource,),
+        expected=f"{m.made} B",
+        actual=f"{m.declared} B",
+        notes=("leave the bytes out, and each acquire expects those of its own copies",),
+    )
+
+
+def _early(run: Run, i) -> Finding:
+    name = run.barrier(i.barrier).name
+    zero = i.kind == "zero_tx"
+    does = "a copy of 0 bytes completes nothing" if zero else "its bytes can balance too soon"
+    return error(
+        CODE,
+        NAME,
+        f"{name} does not wait for all copies of phase {i.generation}: {does} ({where(run, i.stream, i.index)})",
+        ops=(run.event(i.stream, i.index).op,),
+        resources=resources_of(run, i.barrier),
+        tasks=(run.task(i.stream),),
+        expected="every byte is expected before the phase's last arrival",
+        actual=does,
+        witness=prefix_steps(run, join_clocks(run, (i.stream, i.index, i.base)), [(i.stream, i.index, "")]),
+    )
+
+
+def _never_balanced(run: Run) -> Iterator[int]:
+    """Barriers that somebody waits for, with all arrivals in and bytes that do not balance."""
+    for b in dict.fromkeys(e.barrier for _, e in run.blocked() if e.kind is EventKind.WAIT):
+        s = run.execution.state[b]
+        if run.barrier(b).kind is BarrierKind.MBARRIER and s.pending == 0 and s.tx != 0:
+            yield b
+
+
+def _unbalanced(run: Run, b: int) -> Finding:
+    log = run.execution.log[b]
+    expected = sum(e.bytes for e in log if e.kind is not EventKind.ASYNC)
+    delivered = sum(e.bytes for e in log if e.kind is EventKind.ASYNC)
+    return error(
+        CODE,
+        NAME,
+        f"{run.barrier(b).name} expects {expected} B in phase {run.execution.state[b].completed}, "
+        f"but {delivered} B are delivered",
+        ops=unique(run.event(e.stream, e.index).op for e in log),
+        resources=resources_of(run, b),
+        tasks=unique(run.task(e.stream) for e in log),
+        expected=f"{delivered} B",
+        actual=f"{expected} B",
+        notes=(state(run, b),),
+        witness=prefix_steps(run, run.execution.at, []),
+    )
+
+
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """Declare the bytes that the copies deliver."""
+    for m in mismatches(document):
+        if m.side == "bytes" and m.resource in finding.resources:
+            yield Fix(f"declare {m.made} B for a stage of {m.resource}", (m.edit,))
+
+
+def _ring(nbytes: int):
+    return document(
+        f"{nbytes} B expected, 1024 B delivered",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(bytes=nbytes),),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="The bytes expected on a barrier are those that the issued copies deliver.",
+    why="With more expected the phase never completes: a hang. With fewer it completes before the data is there.",
+    bad=_ring(2048),
+    good=_ring(1024),
+    examine=examine,
+    repair=repair,
+)

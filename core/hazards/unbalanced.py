@@ -1,0 +1,99 @@
+"""WD210  unbalanced: stages are committed that nobody consumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import OpKind
+from ..findings import Finding, Severity
+from ..program import EventKind
+from ..run import Run
+from ..tree import ops_of
+from .base import Hazard, plural, unique
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+
+CODE, NAME = "WD210", "unbalanced"
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Phases of full that completed and that no consumer waits for: an error where a producer is stuck behind them."""
+    if run.execution.stopped:
+        return
+    stuck = {e.barrier for _, e in run.blocked()}
+    for resource in run.document.resources:
+        if resource.pipeline is None or not _has(run, resource.name, OpKind.WAIT):
+            continue
+        left = [
+            b
+            for b, barrier in enumerate(run.program.barriers)
+            if barrier.resource == resource.name and barrier.side == "full" and _unseen(run, b)
+        ]
+        if left:
+            stages = [run.barrier(b).stage for b in left]
+            blocked = [b for b in stuck if _empty_of(run, b, resource.name, stages)]
+            yield _finding(run, resource.name, len(left), bool(blocked))
+
+
+def _has(run: Run, resource: str, kind: OpKind) -> bool:
+    return any(o.target == resource and o.kind is kind for t in run.document.tasks for o in ops_of(t))
+
+
+def _empty_of(run: Run, b: int, resource: str, stages: list[int]) -> bool:
+    barrier = run.barrier(b)
+    return barrier.resource == resource and barrier.side == "empty" and barrier.stage in stages
+
+
+def _unseen(run: Run, b: int) -> bool:
+    """Whether the last completed phase of ``b`` was not waited for, and will not be."""
+    done = run.execution.state[b].completed
+    if not done or run.execution.waits[b]:
+        return False
+    ahead = (
+        e
+        for w, s in enumerate(run.program.streams)
+        for e in s.events[run.execution.at[w] :]
+        if e.barrier == b and e.kind is EventKind.WAIT
+    )
+    return next(ahead, None) is None
+
+
+def _finding(run: Run, resource: str, count: int, stuck: bool) -> Finding:
+    kinds = (OpKind.COMMIT, OpKind.WAIT)
+    ops = [o for t in run.document.tasks for o in ops_of(t) if o.target == resource and o.kind in kinds]
+    tasks = [t.name for t in run.document.tasks if any(o in ops for o in ops_of(t))]
+    return Finding(
+        CODE,
+        NAME,
+        Severity.ERROR if stuck else Severity.WARNING,
+        f"{plural(count, 'stage')} of {resource} committed at the end that no consumer waits for"
+        + (": the producer is stuck behind them" if stuck else ""),
+        ops=unique(o.id for o in ops),
+        resources=(resource,),
+        tasks=tuple(tasks),
+        expected="as many commits as releases",
+        actual=f"{plural(count, 'commit')} too many",
+    )
+
+
+def _loops(more: int):
+    from ..expressions import Operation
+    from .examples import K
+
+    stop = Operation("+", K, more) if more else K
+    return document(
+        "the producer runs one stage ahead of the consumer" if more else "as many commits as waits",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"), stop=stop)),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(),),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="Commits and releases are balanced at the end of a kernel, and of a tile where the barrier is used again.",
+    why="What is left over shifts every later phase by one: the next tile waits for a stage that nobody gives back.",
+    bad=_loops(1),
+    good=_loops(0),
+    examine=examine,
+)

@@ -1,0 +1,123 @@
+"""One execution of a document at one choice of trip counts, as rules look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from . import describe
+from .clocks import Execution, Incident
+from .document import Document, Op, Space
+from .findings import Step
+from .machine import Machine
+from .program import Barrier, Event, EventKind, Program
+from .unroll import unroll
+
+Conditions = Mapping[str, Sequence[bool]]
+MAX_STEPS = 48  # of a witness; the earliest are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """``case`` are the trip counts, ``conditions`` the patterns of run-time conditions."""
+
+    document: Document
+    machine: Machine
+    program: Program
+    execution: Execution
+    case: tuple[tuple[str, int], ...]
+    conditions: tuple[tuple[str, tuple[bool, ...]], ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing at all went wrong."""
+        e = self.execution
+        return not (e.incidents or e.races.found or e.races.unfenced or e.blocked or e.stopped)
+
+    def event(self, w: int, j: int) -> Event:
+        """Event ``j`` (1-based) of stream ``w``."""
+        return self.program.streams[w].events[j - 1]
+
+    def barrier(self, b: int) -> Barrier:
+        """Barrier number ``b``."""
+        return self.program.barriers[b]
+
+    def step(self, w: int, j: int, text: str = "") -> Step:
+        """Event ``j`` of stream ``w`` as a step of a witness."""
+        event, stream = self.event(w, j), self.program.streams[w]
+        words = text or describe.words(event, stream, self.program.barriers)
+        return Step(agent_name(self, w), event.op, words, describe.iteration(event))
+
+    def blocked(self) -> list[tuple[int, Event]]:
+        """Streams that are stuck, with the event that blocks each."""
+        return [(w, self.event(w, self.execution.at[w] + 1)) for w in self.execution.blocked]
+
+    def incidents(self, *kinds: str) -> Iterator[Incident]:
+        """Failed checks of these kinds."""
+        return (i for i in self.execution.incidents if i.kind in kinds)
+
+    def task(self, w: int) -> str:
+        """The task of stream ``w``."""
+        return self.program.streams[w].task
+
+
+def agent_name(run: Run, w: int) -> str:
+    """ "math.w1", or "math.w2-7" for a stream that stands for several warps."""
+    stream = run.program.streams[w]
+    if stream.weight == 1:
+        return stream.name
+    warps = stream.warps
+    if warps[-1] - warps[0] + 1 == len(warps):
+        return f"{stream.task}.w{warps[0]}-{warps[-1]}"
+    return f"{stream.task}.w{','.join(map(str, warps))}"
+
+
+def execute(
+    machine: Machine,
+    values: Mapping[str, int],
+    conditions: Conditions | None = None,
+    deadline: float | None = None,
+) -> Run:
+    """Unrolls and runs ``machine``'s document at ``values``."""
+    program = unroll(machine, values, representatives=True, conditions=conditions)
+    execution = Execution(program, shared_memory(machine.document), deadline).run()
+    patterns = tuple((k, tuple(v)) for k, v in (conditions or {}).items())
+    return Run(machine.document, machine, program, execution, program.values, patterns)
+
+
+def shared_memory(document: Document) -> frozenset[str]:
+    """The resources whose bytes can be reached through two proxies."""
+    return frozenset(r.name for r in document.resources if r.space is Space.SMEM)
+
+
+def prefix_steps(run: Run, clock: Sequence[int], last: Sequence[tuple[int, int, str]]) -> tuple[Step, ...]:
+    """What must have happened under ``clock`` (one place a stream), in order of execution, then the events ``last``."""
+    ends = {(w, j) for w, j, _ in last}
+    steps = [
+        run.step(w, j)
+        for w, start, end in run.execution.order
+        for j in range(start + 1, min(end, clock[w]) + 1)
+        if (w, j) not in ends and _counts(run.event(w, j))
+    ][-MAX_STEPS:]
+    return (*steps, *(run.step(w, j, text) for w, j, text in last))
+
+
+def _counts(event: Event) -> bool:
+    return bool(event.accesses) or event.kind not in (EventKind.WORK, EventKind.SYNC_WARP)
+
+
+def join_clocks(run: Run, *places: tuple[int, int, Sequence[int]]) -> list[int]:
+    """The places of all streams before the events (stream, 1-based place, clock)."""
+    n = len(run.program.streams)
+    joined = [max(clock[w] for _, _, clock in places) for w in range(n)]
+    for w, j, _ in places:
+        joined[w] = max(joined[w], j - 1)
+    return joined
+
+
+def op_named(run: Run, id: str) -> Op | None:
+    """The op with that id."""
+    from .tree import find_node
+
+    found = find_node(run.document, id)
+    return found.node if found and isinstance(found.node, Op) else None

@@ -1,0 +1,151 @@
+"""Which trip counts and which outcomes of run-time conditions a listed verification tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from math import lcm, prod
+
+from .document import Document, Guard, GuardKind, Loop, Node, Op
+from .expressions import symbols_of
+from .tree import walk
+from .unroll import trip_count
+
+Values = dict[str, int]
+Patterns = dict[str, tuple[bool, ...]]
+
+TILES = 3  # largest tile count tried: half of the field's multi-tile bugs need two, some three
+MAX_PERIOD = 24  # a longer common period of the pipelines is not covered twice
+MAX_EVENTS = 30_000  # of all default valuations together; beyond it they are thinned out
+MAX_CHOICES = 4096  # more combinations of symbols are not even listed
+PATTERNS = ((True,), (False,), (True, False), (False, True))
+
+
+def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
+    """For each symbol of a loop bound the values tried by default: from its least, over two periods of the pipelines."""
+    least = {s.name: s.min for s in document.symbols}
+    tile, used = set(), {}
+    for loop in loops_of(document):
+        for bound in (loop.start, loop.stop, loop.step):
+            for symbol in symbols_of(bound):
+                used.setdefault(symbol.name, least.get(symbol.name, symbol.min))
+                if loop.kind == "tile":
+                    tile.add(symbol.name)
+    top = 2 * _period(document) + 1
+    return {
+        name: tuple(range(low, max(low + 2, TILES if name in tile else top) + 1))
+        for name, low in used.items()
+    }
+
+
+def loops_of(document: Document) -> Iterator[Loop]:
+    """Every loop of every task."""
+    return (n for t in document.tasks for n in walk(t.body) if isinstance(n, Loop))
+
+
+def _period(document: Document) -> int:
+    """After how many iterations every pipeline is at the same stage: the schedule repeats, with the parity after two."""
+    stages = [max(1, r.pipeline.stages) for r in document.resources if r.pipeline]
+    stages += [max(1, m.stages) for m in document.mbarriers]
+    stages += [
+        max(1, n.period)
+        for t in document.tasks
+        for n in walk(t.body)
+        if isinstance(n, Guard) and n.kind is GuardKind.EVERY
+    ]
+    common = lcm(*stages) if stages else 1
+    return common if common <= MAX_PERIOD else min(max(stages), MAX_PERIOD)
+
+
+def condition_keys(document: Document) -> dict[str, bool]:
+    """The run-time conditions and skip predicates, each with its usual outcome."""
+    keys: dict[str, bool] = {}
+    for task in document.tasks:
+        for node in walk(task.body):
+            if isinstance(node, Guard) and node.kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
+                keys.setdefault(node.key, True)
+            elif isinstance(node, Loop) and node.skip_if:
+                keys.setdefault(node.skip_if, False)
+    return keys
+
+
+def condition_patterns(document: Document) -> list[Patterns]:
+    """The usual outcomes first; then constants and alternations: all combinations of two keys, else one key at a time."""
+    keys = condition_keys(document)
+    usual: Patterns = {key: (outcome,) for key, outcome in keys.items()}
+    if len(keys) <= 2:
+        others: Iterable[Patterns] = (
+            dict(zip(keys, choice, strict=True)) for choice in product(PATTERNS, repeat=len(keys))
+        )
+    else:
+        others = [usual | {key: pattern} for key in keys for pattern in PATTERNS]
+        others += [dict.fromkeys(keys, pattern) for pattern in PATTERNS]
+    found = [usual]
+    found += [p for p in others if p != usual]
+    return found if keys else [{}]
+
+
+def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> list[Values]:
+    """Choices of all symbols, smallest first. ``given`` values are tried in full; default ranges are thinned out where
+    all combinations are too much work."""
+    ranges = symbol_ranges(document)
+    named = {name: tuple(dict.fromkeys(values)) for name, values in (given or {}).items()}
+    ranges.update((name, values) for name, values in named.items() if name in ranges)
+    if prod(len(values) for values in ranges.values()) > MAX_CHOICES:
+        return _one_at_a_time(ranges)
+    every = [dict(zip(ranges, choice, strict=True)) for choice in product(*ranges.values())]
+    every.sort(key=_size)
+    if named or len(every) == 1:
+        return every
+    return _affordable(document, every, ranges)
+
+
+def _size(values: Values) -> tuple[int, tuple[int, ...]]:
+    return sum(values.values()), tuple(values.values())
+
+
+def _one_at_a_time(ranges: dict[str, tuple[int, ...]]) -> list[Values]:
+    """All at their least, all at their third value, and one symbol moved away from each of these."""
+    found: dict[tuple[int, ...], Values] = {}
+    for place in (0, 2):
+        base = {name: values[min(place, len(values) - 1)] for name, values in ranges.items()}
+        for name, values in ranges.items():
+            for value in values:
+                choice = base | {name: value}
+                found[tuple(choice.values())] = choice
+    return sorted(found.values(), key=_size)
+
+
+def _affordable(document: Document, every: list[Values], ranges: dict[str, tuple[int, ...]]) -> list[Values]:
+    if sum(cost(document, v) for v in every) <= MAX_EVENTS:
+        return every
+    low = {name: values[min(2, len(values) - 1)] for name, values in ranges.items()}
+    kept = [v for v in every if sum(v[name] != low[name] for name in v) <= 1]  # one symbol at a time
+    kept += [v for v in every if len(set(v.values())) == 1]  # all alike
+    kept += [v for v in every if all(n in ranges[name][:3] for name, n in v.items())]  # all small ones
+    kept.append(every[-1])
+    total, chosen = 0, []
+    for v in every:
+        if v in kept:
+            total += cost(document, v)
+            if total > 4 * MAX_EVENTS and chosen:
+                break
+            chosen.append(v)
+    return chosen
+
+
+def cost(document: Document, values: Mapping[str, int]) -> int:
+    """About how many events the program has."""
+    return sum(min(4, t.num_warps) * _events(t.body, values) for t in document.tasks)
+
+
+def _events(nodes: Iterable[Node], values: Mapping[str, int]) -> int:
+    total = 0
+    for node in nodes:
+        if isinstance(node, Op):
+            total += 1
+        elif isinstance(node, Loop):
+            total += trip_count(node, values) * _events(node.body, values)
+        else:
+            total += _events(node.body, values)
+    return total

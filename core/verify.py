@@ -1,0 +1,144 @@
+"""Checks a schedule: rules on its structure, then one execution for each choice of trip counts and conditions.
+
+One execution decides deadlocks and races of all interleavings exactly (`core.clocks`); a choice of trip counts is one case.
+A time budget that runs out gives "incomplete", never "safe".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from .collect import Collector, consequences
+from .document import Document
+from .findings import Finding, Report, Scope, Severity
+from .hazards import HAZARDS
+from .hazards.counts import corrected, mismatches
+from .machine import Machine
+from .run import Run, execute
+from .valuations import Patterns, Values, condition_patterns, cost, valuations
+
+BUDGET = 60.0  # seconds
+MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
+DECLARED = ("WD201", "WD203")  # rules about declarations whose consequences fill the rest of a report
+
+
+def verify(
+    document: Document,
+    *,
+    trip_counts: Mapping[str, Iterable[int]] | None = None,
+    strict_lanes: bool = False,
+    budget: float = BUDGET,
+) -> Report:
+    """Everything that is wrong with ``document``; prints nothing and raises for no schedule.
+
+    ``trip_counts`` gives the values of some symbols instead of the default ones. ``budget`` is in seconds.
+    """
+    start = perf_counter()
+    search = _Search(document, trip_counts, start + budget)
+    search.collector.add(finding for h in HAZARDS for finding in h.check(document))
+    search.explore()
+    rows = _without_consequences(search)
+    verdict = "safe"
+    if any(f.severity is Severity.ERROR for f in rows):
+        verdict = "unsafe"
+    elif search.reason:
+        verdict = "incomplete"
+    return Report(document.name, verdict, search.scope(), rows, search.events, perf_counter() - start)
+
+
+@dataclass
+class _Search:
+    """Runs one document at all its cases and collects what goes wrong."""
+
+    document: Document
+    given: Mapping[str, Iterable[int]] | None
+    deadline: float
+    collector: Collector = field(init=False)
+    tried: dict[str, dict[int, None]] = field(default_factory=dict)
+    events: int = 0
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        self.given = {name: tuple(values) for name, values in (self.given or {}).items()}
+        self.collector = Collector(self.document)
+
+    def explore(self) -> None:
+        """All choices of trip counts, smallest first, under all patterns of conditions."""
+        machine = Machine(_runnable(self.document))
+        cases = valuations(self.document, self.given)
+        for number, patterns in enumerate(condition_patterns(self.document)):
+            for values in cases:
+                if number and not values and self.given:
+                    continue
+                if not self._affordable(values):
+                    return
+                self._case(machine, values, patterns, usual=number == 0)
+
+    def _affordable(self, values: Values) -> bool:
+        if perf_counter() > self.deadline:
+            self.reason = "the time budget ran out"
+        elif cost(self.document, values) > MAX_RUN:
+            self.reason = f"{_words(values)} makes more than {MAX_RUN} events"
+        return not self.reason
+
+    def _case(self, machine: Machine, values: Values, patterns: Patterns, usual: bool) -> None:
+        run = execute(machine, values, patterns, self.deadline)
+        self.events += run.program.events
+        for name, value in values.items():
+            self.tried.setdefault(name, {})[value] = None
+        if run.execution.stopped == "time":
+            self.reason = "the time budget ran out"
+        notes = () if usual else (_condition_words(patterns),)
+        self.collector.add(_examined(run), run.case, notes)
+
+    def scope(self) -> Scope:
+        """What the verdict speaks of."""
+        counts = tuple((name, tuple(sorted(values))) for name, values in self.tried.items())
+        return Scope("incomplete" if self.reason else "listed", counts, "warp", self.reason)
+
+
+def _examined(run: Run) -> Iterable[Finding]:
+    return (finding for h in HAZARDS for finding in h.examine(run))
+
+
+def _runnable(document: Document) -> Document:
+    """``document`` with counts that no mbarrier takes left to be derived: WD202 has reported them."""
+    wrong = [m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20]
+    return corrected(document, tuple(wrong)) if wrong else document
+
+
+def _without_consequences(search: _Search) -> tuple[Finding, ...]:
+    """The rows; behind a wrong declaration only what also breaks without it, and one row for each rule that does not."""
+    rows = search.collector.rows()
+    declared = [f for f in rows if f.code in DECLARED]
+    wrong = mismatches(search.document)
+    if not declared or not wrong:
+        return rows
+    repaired = _Search(corrected(search.document, wrong), search.given, search.deadline)
+    repaired.explore()
+    search.events += repaired.events
+    independent = repaired.collector.rows()
+    static = [f for f in rows if not f.case and not f.witness and f.code not in DECLARED]
+    follow = consequences((f for f in rows if f not in declared and f not in static), independent)
+    final = Collector(search.document)
+    for finding in (*declared, *static, *independent, *follow):
+        final.add([finding], finding.case)
+    return final.rows()
+
+
+def _words(values: Values) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items()) or "the schedule"
+
+
+def _condition_words(patterns: Patterns) -> str:
+    said = []
+    for key, pattern in patterns.items():
+        outcomes = (
+            "always " + str(pattern[0]).lower()
+            if len(pattern) == 1
+            else "alternating, first " + str(pattern[0]).lower()
+        )
+        said.append(f"{key} {outcomes}")
+    return "with " + ", ".join(said)
