@@ -14,7 +14,7 @@ def iteration(event: Event) -> str:
 
 def phase(generation: int) -> str:
     """A generation as a reader of hardware traces would call it."""
-    return "the fresh phase" if generation < 0 else f"phase {generation}"
+    return "phase -1 (fresh)" if generation < 0 else f"phase {generation}"
 
 
 def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:

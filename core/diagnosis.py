@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .phases import Meeting
 from .program import BarrierKind, Event, EventKind
 from .run import Run
 
@@ -47,14 +48,27 @@ def diagnose(run: Run) -> Diagnosis:
     ahead = {w: _ahead(run, w) for w in run.execution.blocked}
     stuck: dict[int, Stuck] = {}
     for w, event in run.blocked():
-        owing = tuple(
-            (u, arrivals[event.barrier]) for u, arrivals in ahead.items() if event.barrier in arrivals
-        )
+        owing = tuple((u, found[event.barrier]) for u, found in ahead.items() if event.barrier in found)
         if event.kind is EventKind.SYNC:
             owing = tuple((u, n) for u, n in owing if not _inside(run, u, event.barrier))
-        stuck[w] = Stuck(w, event, owing)
+        stuck[w] = Stuck(w, event, owing if _enough(run, event.barrier, owing) else ())
     starved = tuple(w for w, s in stuck.items() if not s.owing)
     return Diagnosis(stuck, _cycles(stuck), starved)
+
+
+def _enough(run: Run, b: int, owing: tuple[tuple[int, int], ...]) -> bool:
+    """Whether the arrivals ahead could complete the open phase, if everybody could go on."""
+    state = run.execution.state[b]
+    if isinstance(state, Meeting):
+        return bool(owing)
+    if not state.pending:  # only bytes are missing: of a copy ahead that comes before the next arrival
+        return any(_next_on(run, u, b) in (EventKind.ASYNC, EventKind.EXPECT) for u, _ in owing)
+    return sum(n for _, n in owing) >= state.pending
+
+
+def _next_on(run: Run, w: int, b: int) -> EventKind | None:
+    events = run.program.streams[w].events[run.execution.at[w] :]
+    return next((e.kind for e in events if e.barrier == b and e.kind in CONTRIBUTIONS), None)
 
 
 def _inside(run: Run, w: int, b: int) -> bool:

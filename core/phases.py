@@ -73,7 +73,7 @@ def passes(phase: Phase, parity: int) -> bool:
 
 
 class Meeting(NamedTuple):
-    """A named barrier: ``completed`` generations, warps that the open one ``expects`` (0: none is in), and those ``inside``."""
+    """A named barrier: ``completed`` generations, warps that the open one ``expects`` (0: none in), and those ``inside``."""
 
     completed: int = 0
     expects: int = 0

@@ -78,7 +78,7 @@ def repair(document: Document, finding: Finding) -> Iterator[Fix]:
 
 def _ring(count: int):
     return document(
-        f"a consumer of one warp, {count} arrivals declared",
+        f"a consumer of one warp, {plural(count, 'arrival')} declared",
         task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
         task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
         resources=(ring(consumer_count=count),),

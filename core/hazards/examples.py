@@ -154,7 +154,7 @@ def channel(name: str = "ab", stages: int = 2, size: int = 1024, **pipeline: Any
 
 
 def buffer(name: str, size: int = 1024, stages: int = 1, **storage: Any) -> Resource:
-    """Shared memory without a pipeline: `fill` writes it, `share` a warp's slice of it, `read` reads it, `tile` is a view."""
+    """Shared memory without a pipeline: `fill` writes it, `share` a warp's slice, `read` reads it, `tile` is a view."""
     return Resource(
         name,
         Space.SMEM,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, OpKind
+from ..document import Document, Engine, Op, OpKind
 from ..findings import Finding, Fix
+from ..footprints import engine_of, target_work
 from ..program import BarrierKind, EventKind
 from ..run import Run, join_clocks, prefix_steps
 from ..tree import ops_of
@@ -33,18 +34,24 @@ def examine(run: Run) -> Iterator[Finding]:
 
 
 def _declared(document: Document, m: Mismatch) -> Finding:
-    kinds = (OpKind.ACQUIRE, OpKind.WORK)
-    ops = [o for t in document.tasks if m.resource in t.dst or not t.dst for o in ops_of(t)]
+    ops = [o for t in document.tasks for o in ops_of(t) if o.target == m.resource and _delivers(document, o)]
     return error(
         CODE,
         NAME,
         f"{m.resource} declares {m.declared} B for a stage, but the copies deliver {m.made} B: declare {m.made}",
-        ops=unique(o.id for o in ops if o.target == m.resource and o.kind in kinds),
+        ops=unique(o.id for o in ops),
         resources=(m.resource,),
         expected=f"{m.made} B",
         actual=f"{m.declared} B",
         notes=("leave the bytes out, and each acquire expects those of its own copies",),
     )
+
+
+def _delivers(document: Document, op: Op) -> bool:
+    if op.kind is OpKind.ACQUIRE:
+        return True
+    found = target_work(document, op) if op.kind is OpKind.WORK else None
+    return found is not None and engine_of(*found) is Engine.TMA
 
 
 def _early(run: Run, i) -> Finding:

@@ -1,0 +1,67 @@
+"""Ops, guards and loops as short calls, the way authoring writes them."""
+
+from __future__ import annotations
+
+from .document import Guard, GuardKind, Loop, Node, Op, OpKind, Token
+
+CALLS = {
+    OpKind.GROUP_COMMIT: "commit",
+    OpKind.GROUP_WAIT: "wait",
+    OpKind.GROUP_WAIT_READ: "wait_read",
+    OpKind.BARRIER_SYNC: "sync",
+    OpKind.BARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_EXPECT: "expect_tx",
+    OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect_tx",
+    OpKind.MBARRIER_WAIT: "wait",
+}
+COUNTED = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ, OpKind.MBARRIER_EXPECT, OpKind.MBARRIER_ARRIVE_EXPECT)
+
+
+def phrase(node: Node) -> str:
+    """ "smem_ab.acquire()", "acc.mma(tiles=tiles)", "k.every(1, start=1)", "domain_loop(0, k_tiles)"."""
+    if isinstance(node, Op):
+        return _op(node)
+    return _loop(node) if isinstance(node, Loop) else _guard(node)
+
+
+def _op(op: Op) -> str:
+    if op.kind is OpKind.WORK:
+        shown = [f"{name}={_value(value)}" for name, value in op.args]
+        if op.stage is not None:
+            shown.append(f"stage={op.stage}")
+        return f"{op.target}.{op.work}({', '.join(shown)})"
+    name = CALLS.get(op.kind, op.kind.value)
+    counted = op.count is not None and (
+        op.kind in COUNTED or op.count != 1 or op.kind is OpKind.MBARRIER_WAIT
+    )
+    inside = [str(op.count)] if counted else []
+    if op.stage is not None:
+        inside.append(f"stage={op.stage}")
+    call = f"{name}({', '.join(inside)})"
+    return f"{op.target}.{call}" if op.target else call
+
+
+def _value(value) -> str:
+    return value.name if isinstance(value, Token) else repr(value)
+
+
+def _loop(loop: Loop) -> str:
+    if loop.kind == "tile":
+        skip = f", skip_if={loop.skip_if}" if loop.skip_if else ""
+        return f"work_tile_loop({loop.queue}{skip}, {loop.stop} tiles) as {loop.var}"
+    step = "" if loop.step == 1 else f", {loop.step}"
+    return f"domain_loop({loop.start}, {loop.stop}{step}) as {loop.var}"
+
+
+def _guard(guard: Guard) -> str:
+    match guard.kind:
+        case GuardKind.ELECT_WARP:
+            return f"elect_warp({guard.warp})"
+        case GuardKind.ELECT_LANE:
+            return "elect_lane()"
+        case GuardKind.EVERY:
+            return f"{guard.loop or 'loop'}.every({guard.period}, start={guard.start})"
+        case GuardKind.WHEN_TRUE | GuardKind.WHEN_FALSE:
+            return f"{guard.kind.value}({guard.key})"
+    return f"{guard.loop or 'loop'}.{guard.kind.value}()"

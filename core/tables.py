@@ -1,0 +1,76 @@
+"""A schedule and its budgets as text tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .arrivals import empty_count, full_count
+from .document import Document, Node, Op, Resource, Space
+from .layout import SMEM_CAPACITY, TMEM_CAPACITY, layout
+from .phrases import phrase
+
+REGISTERS = 65_536  # of a multiprocessor, sm_90 and sm_100
+
+
+def schedule_table(document: Document) -> str:
+    """Pipelines and barriers, then each task with its ops, one a line."""
+    lines = [*_declarations(document)]
+    for task in document.tasks:
+        last = task.warp_idx + task.num_warps - 1
+        warps = f"warp {task.warp_idx}" if task.num_warps == 1 else f"warps {task.warp_idx}-{last}"
+        registers = f", {task.num_registers} registers" if task.num_registers else ""
+        lines += ["", f"task {task.name}: {warps}{registers}", *_body(task.body, 1)]
+    return "\n".join(lines).strip("\n")
+
+
+def _declarations(document: Document) -> Iterable[str]:
+    for resource in document.resources:
+        yield f"{resource.name}: {_resource(document, resource)}"
+    for barrier in document.barriers:
+        yield f"{barrier.name}: named barrier {barrier.id}, {barrier.threads} threads"
+    for mbarrier in document.mbarriers:
+        count = "derived" if mbarrier.count is None else mbarrier.count
+        yield f"{mbarrier.name}: {mbarrier.stages} mbarrier(s), count {count}"
+    for group in document.groups:
+        yield f"{group.name}: {group.kind} groups"
+
+
+def _resource(document: Document, resource: Resource) -> str:
+    parts = [str(resource.space)]
+    pipeline, storage = resource.pipeline, resource.storage
+    if pipeline:
+        kind = pipeline.type or "pipeline"
+        counts = f"full {full_count(document, resource)}, empty {empty_count(document, resource)} arrivals"
+        parts.append(f"{kind} of {pipeline.stages} stages, {counts}")
+    if storage:
+        unit = "columns" if resource.space is Space.TMEM else "B"
+        alias = f", alias {storage.alias}/{storage.phase}" if storage.alias else ""
+        parts.append(f"{storage.stages} x {storage.bytes} {unit}{alias}")
+    return ", ".join(parts)
+
+
+def _body(nodes: Sequence[Node], depth: int) -> Iterable[str]:
+    for node in nodes:
+        results = f"{', '.join(node.results)} = " if isinstance(node, Op) and node.results else ""
+        yield f"{node.id:<12}{'  ' * depth}{results}{phrase(node)}" + ("" if isinstance(node, Op) else ":")
+        if not isinstance(node, Op):
+            yield from _body(node.body, depth + 1)
+
+
+def register_table(document: Document) -> str:
+    """Registers that the tasks ask for."""
+    asked = [(t.name, t.num_warps, t.num_registers) for t in document.tasks if t.num_registers]
+    if not asked:
+        return "registers: none declared"
+    total = sum(32 * warps * registers for _, warps, registers in asked)
+    tasks = ", ".join(f"{name} {warps} warps x {registers}" for name, warps, registers in asked)
+    return f"registers: {tasks}: {total} of {REGISTERS}"
+
+
+def memory_table(document: Document) -> str:
+    """Shared and tensor memory used."""
+    found = layout(document)
+    lines = [f"shared memory: {found.smem_bytes} of {SMEM_CAPACITY} B (barriers {found.barrier_bytes} B)"]
+    if found.tmem_columns:
+        lines.append(f"tensor memory: {found.tmem_columns} of {TMEM_CAPACITY} columns")
+    return "\n".join(lines)
