@@ -8,19 +8,18 @@ from typing import Any
 from warpdraft.core.document import Document
 from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Finding, Fix, Report
+from warpdraft.core.hazards import HAZARDS
 
 from . import words
 from .findings import finding_key
 from .forms import form_of
 
 
-def details_view(
-    document: Document, report: Report | None, kind: str, ids: tuple[str, ...], page: str = ""
-) -> dict:
-    """What the side pane shows. ``page``: the rule's text for a finding."""
+def details_view(document: Document, report: Report | None, kind: str, ids: tuple[str, ...]) -> dict:
+    """What the side pane shows."""
     if kind == "finding":
         finding = find(report, ids[0])
-        return finding_details(document, finding, page) if finding else {"kind": "empty"}
+        return finding_details(document, finding) if finding else {"kind": "empty"}
     form = form_of(document, kind, ids)
     return {"kind": "form", "of": kind, **form} if form else {"kind": "empty"}
 
@@ -30,8 +29,9 @@ def find(report: Report | None, key: str) -> Finding | None:
     return next((f for f in report.findings if finding_key(f) == key), None) if report else None
 
 
-def finding_details(document: Document, finding: Finding, page: str) -> dict[str, Any]:
-    """Everything that a finding says."""
+def finding_details(document: Document, finding: Finding) -> dict[str, Any]:
+    """Everything that a finding says, and what its rule demands."""
+    rule = next((hazard for hazard in HAZARDS if hazard.code == finding.code), None)
     return {
         "kind": "finding",
         "key": finding_key(finding),
@@ -46,7 +46,8 @@ def finding_details(document: Document, finding: Finding, page: str) -> dict[str
         "ops": list(finding.ops),
         "witness": [{"agent": s.agent, "op": s.op, "text": s.text, "at": s.at} for s in finding.witness],
         "fixes": [{"title": fix.title, "diff": diff(document, fix)} for fix in finding.fixes],
-        "page": page,
+        "rule": rule.rule if rule else "",
+        "why": rule.why if rule else "",
     }
 
 

@@ -1,0 +1,85 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { memo } from "./memo.js";
+import { Button } from "./icons.jsx";
+
+const TABS = [["timeline", "Timeline"], ["code", "Generated code"], ["source", "Authoring source"], ["log", "Run log"]];
+
+export function Drawers({ state, send, selection, tab, setTab, timeline, model }) {
+  const [table, setTable] = useState(false);
+  const facts = state.timeline_facts;
+  return (
+    <section class="pane drawers" aria-label="Timeline, code and runs">
+      <div class="tabs" role="tablist">
+        {TABS.map(([name, title]) => (
+          <button type="button" key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls={`panel-${name}`} onClick={() => setTab(name)}>{title}
+            {name === "log" && state.log.state === "running" && <span class="busy" aria-label="running" />}</button>
+        ))}
+        <span class="summary">{tab === "timeline" && facts ? facts.summary : tab === "log" ? state.log.summary : ""}</span>
+        {tab === "timeline" && <Button icon="table" kind="small bare" label="Show the timeline as a table" pressed={table} onClick={() => setTable(!table)} />}
+        {tab === "code" && state.code.lines.length > 0 && <Button icon="copy" kind="small bare" label="Copy the code" onClick={() => navigator.clipboard?.writeText(state.code.lines.map((l) => l[0]).join("\n"))} />}
+      </div>
+      <div class="panel" role="tabpanel" id="panel-timeline" aria-labelledby="tab-timeline" hidden={tab !== "timeline"}>
+        {facts?.problem && <p class="problem" role="alert">{facts.problem}</p>}
+        <Embedded element={timeline.element} hidden={table || Boolean(facts?.problem)} />
+        {table && facts && <BarTable facts={facts} send={send} />}
+      </div>
+      {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
+      {tab === "source" && <Code data={state.source} selection={selection} send={send} id="source" empty="This document names no authoring source on this machine." />}
+      {tab === "log" && <Log data={state.log} send={send} />}
+    </section>
+  );
+}
+
+/* Holds the Bokeh figure; it stays in the page when its tab is hidden. */
+function Embedded({ element, hidden }) {
+  return <div class="figure" ref={(box) => { if (box && element && element.parentNode !== box) box.append(element); }} hidden={hidden} />;
+}
+
+const Code = memo(["data", "selection"], function Code({ data, selection, send, id, empty }) {
+  const box = useRef(null);
+  const lit = new Set(selection.ops);
+  const first = data.lines.findIndex(([, ids]) => ids.some((op) => lit.has(op)));
+  useEffect(() => {
+    const row = first >= 0 && box.current?.children[first];
+    if (row) box.current.parentElement.scrollTop = Math.max(0, row.offsetTop - box.current.parentElement.clientHeight / 3);
+  }, [first, data]);
+  return (
+    <div class="panel scroll" role="tabpanel" id={`panel-${id}`} aria-labelledby={`tab-${id}`}>
+      {data.problem && <p class="problem" role="alert">{data.problem}</p>}
+      {!data.lines.length && !data.problem && <p class="empty">{empty}</p>}
+      <ol class="code" ref={box}>
+        {data.lines.map(([text, ids], i) => (
+          <li key={i} class={`${ids.length ? "linked" : ""} ${ids.some((op) => lit.has(op)) ? "lit" : ""}`}
+            onClick={ids.length ? () => send({ type: "select", kind: "op", ids: [ids[0]] }) : undefined}>{text || " "}</li>
+        ))}
+      </ol>
+    </div>
+  );
+});
+
+function Log({ data }) {
+  return (
+    <div class="panel scroll" role="tabpanel" id="panel-log" aria-labelledby="tab-log">
+      {data.facts.length > 0 && <dl class="run-facts">{data.facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>}
+      {data.lines.length ? <pre class="log">{data.lines.join("\n")}</pre> : <p class="empty">No run yet. Run compares the kernel with its reference: on the GPU if there is one, else in the emulator.</p>}
+    </div>
+  );
+}
+
+function BarTable({ facts, send }) {
+  return (
+    <div class="scroll">
+      <table class="facts-table">
+        <thead><tr><th>lane</th><th>op</th><th>iteration</th><th>kind</th><th class="num">start</th><th class="num">end</th></tr></thead>
+        <tbody>
+          {facts.rows.map((row, i) => (
+            <tr key={i}><td class="mono">{row[0]}</td>
+              <td><button type="button" class="link mono" onClick={() => send({ type: "select", kind: "op", ids: [row[1]] })}>{row[1]}</button></td>
+              <td>{row[2]}</td><td>{row[3]}</td><td class="num">{row[4]}</td><td class="num">{row[5]}</td></tr>
+          ))}
+        </tbody>
+      </table>
+      {facts.more > 0 && <p class="detail">and {facts.more} more bars</p>}
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Toolbar } from "./toolbar.jsx";
+import { Resources } from "./resources.jsx";
+import { Graph } from "./graph.jsx";
+import { Schedule } from "./schedule.jsx";
+import { Findings } from "./findings.jsx";
+import { Details } from "./details.jsx";
+import { Drawers } from "./drawers.jsx";
+import { Palette } from "./palette.jsx";
+import { Help } from "./help.jsx";
+import { handleKey } from "./keys.js";
+import { Splitter, stored } from "./splitter.jsx";
+
+const LATER = "warpdraft.layout";
+
+export function Editor({ state, send, model, root, timeline }) {
+  const [sizes, setSizes] = useState(() => ({ left: 248, right: 352, graph: 190, bottom: 248, ...stored(LATER) }));
+  const [theme, setTheme] = useState(() => stored("warpdraft.theme")?.name ?? preferred());
+  const [dialog, setDialog] = useState(null);
+  const [drawer, setDrawer] = useState("timeline");
+  const latest = useRef({});
+  latest.current = { state, send, dialog, setDialog, setDrawer, drawer, model, root };
+
+  useEffect(() => {
+    root.dataset.theme = theme;
+    document.documentElement.dataset.warpdraftTheme = theme;
+    localStorage.setItem("warpdraft.theme", JSON.stringify({ name: theme }));
+    send({ type: "theme", name: theme });
+  }, [theme]);
+
+  useEffect(() => {
+    const listen = (event) => handleKey(event, latest.current);
+    root.addEventListener("keydown", listen);
+    root.focus({ preventScroll: true });
+    return () => root.removeEventListener("keydown", listen);
+  }, []);
+
+  const resize = (name, value) => setSizes((old) => {
+    const next = { ...old, [name]: value };
+    localStorage.setItem(LATER, JSON.stringify(next));
+    return next;
+  });
+  if (!state.chrome) return <div class="loading" role="status">Loading…</div>;
+  const open = (name) => { setDrawer(name); if (sizes.bottom < 80) resize("bottom", 248); };
+  const shared = { state, send, selection: state.selection, marks: state.marks };
+  return (
+    <>
+      <Toolbar {...shared} chrome={state.chrome} theme={theme} setTheme={setTheme} setDialog={setDialog} open={open} />
+      <main class="panes" style={{
+        "--left": `${sizes.left}px`, "--right": `${sizes.right}px`, "--graph": `${sizes.graph}px`, "--bottom": `${sizes.bottom}px`,
+      }}>
+        <Resources {...shared} data={state.resources} />
+        <Splitter name="resources" axis="x" value={sizes.left} sign={1} min={150} max={480} set={(v) => resize("left", v)} area="s1" />
+        <Graph {...shared} data={state.graph} />
+        <Splitter name="graph" axis="y" value={sizes.graph} sign={1} min={60} max={520} set={(v) => resize("graph", v)} area="s2" />
+        <Schedule {...shared} data={state.schedule} setDialog={setDialog} />
+        <Splitter name="findings" axis="x" value={sizes.right} sign={-1} min={220} max={640} set={(v) => resize("right", v)} area="s3" />
+        <aside class="side" aria-label="Findings and details">
+          <Findings {...shared} data={state.findings} verdict={state.chrome.verdict} />
+          <Details {...shared} data={state.details} setDialog={setDialog} />
+        </aside>
+        <Splitter name="drawer" axis="y" value={sizes.bottom} sign={-1} min={32} max={640} set={(v) => resize("bottom", v)} area="s4" />
+        <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} model={model} />
+      </main>
+      {dialog?.kind === "insert" && <Palette {...shared} offers={state.offers} dialog={dialog} close={() => setDialog(null)} root={root} />}
+      {dialog?.kind === "help" && <Help close={() => setDialog(null)} root={root} />}
+    </>
+  );
+}
+
+function preferred() {
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}

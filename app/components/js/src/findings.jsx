@@ -1,0 +1,35 @@
+import { memo } from "./memo.js";
+import { Icon } from "./icons.jsx";
+
+export const Findings = memo(["data", "selection", "verdict"], function Findings({ data, selection, verdict, send }) {
+  const { items, problem } = data;
+  return (
+    <section class={`pane findings ${verdict.checking ? "stale" : ""}`} aria-label="Findings" aria-busy={verdict.checking}>
+      <div class="heading"><h3>Findings</h3><span class="detail">{items.length ? items.length : ""}</span></div>
+      <div class="scroll">
+        {problem && <p class="problem" role="alert">{problem}</p>}
+        {!items.length && !problem && <p class="empty">{verdict.word === "safe" ? "Nothing found: the schedule is safe." : "Nothing found so far."}</p>}
+        <ul>
+          {items.map((item) => {
+            const chosen = selection.kind === "finding" && selection.ids[0] === item.key;
+            return (
+              <li key={item.key} class={`finding ${item.severity} ${chosen ? "chosen" : ""}`}>
+                <button type="button" class="what" aria-pressed={chosen} onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>
+                  <Icon name={item.severity} label={item.severity} />
+                  <span class="code mono">{item.code}</span> <span class="rule">{item.name}</span>
+                  <span class="message">{item.message}</span>
+                </button>
+                <div class="where">
+                  {item.where.map((name) => <span class="chip mono" key={name}>{name}</span>)}
+                  <button type="button" class="link" onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>show</button>
+                  {item.fixes.length > 0 && <button type="button" class="link" onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>
+                    {item.fixes.length > 1 ? `${item.fixes.length} fixes` : "fix"}</button>}
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+    </section>
+  );
+});

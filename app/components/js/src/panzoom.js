@@ -1,0 +1,87 @@
+/* Pans and zooms an SVG by its viewBox: wheel to zoom, drag to pan, fit to show all. Never larger than life when it fits. */
+const LARGEST = 1.5; // pixels per point
+
+export class PanZoom {
+  constructor(svg, holder, before) {
+    this.svg = svg;
+    this.holder = holder;
+    const [x, y, width, height] = svg.getAttribute("viewBox").split(/\s+/).map(Number);
+    this.all = { x, y, width, height };
+    this.moved = false;
+    this.own = before?.own && same(before.all, this.all) ? before.own : null; // what the person chose; null: fit
+    this.wheel = (event) => {
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY * 0.0015), this.point(event));
+    };
+    this.down = (event) => this.pan(event);
+    holder.addEventListener("wheel", this.wheel, { passive: false });
+    holder.addEventListener("pointerdown", this.down);
+    this.apply();
+  }
+
+  detach() {
+    this.holder.removeEventListener("wheel", this.wheel);
+    this.holder.removeEventListener("pointerdown", this.down);
+  }
+
+  apply() {
+    const box = this.own ?? this.whole();
+    this.svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
+  }
+
+  /* The whole graph in the middle, at most at its largest size. */
+  whole() {
+    const { clientWidth: w, clientHeight: h } = this.holder;
+    if (!w || !h) return this.all;
+    const scale = Math.min(LARGEST, w / this.all.width, h / this.all.height);
+    const width = w / scale, height = h / scale;
+    return { x: this.all.x - (width - this.all.width) / 2, y: this.all.y - (height - this.all.height) / 2, width, height };
+  }
+
+  fit() {
+    this.own = null;
+    this.apply();
+  }
+
+  zoom(factor, at) {
+    const box = this.own ?? this.whole();
+    const centre = at ?? { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    const width = Math.max(40, Math.min(this.all.width * 8, box.width / factor));
+    const k = width / box.width;
+    this.own = { x: centre.x - (centre.x - box.x) * k, y: centre.y - (centre.y - box.y) * k, width, height: box.height * k };
+    this.apply();
+  }
+
+  point(event) {
+    const matrix = this.svg.getScreenCTM().inverse();
+    return new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix);
+  }
+
+  /* The next pan is not for this press: something else was grabbed. */
+  hold(event) {
+    this.held = event.pointerId;
+  }
+
+  pan(event) {
+    if (event.button !== 0 || event.target.closest?.("g.node, g.edge")) return;
+    const start = { x: event.clientX, y: event.clientY }, box = this.own ?? this.whole();
+    const scale = box.width / this.holder.clientWidth;
+    const move = (e) => {
+      if (Math.hypot(e.clientX - start.x, e.clientY - start.y) > 3) this.moved = true;
+      if (!this.moved) return;
+      this.own = { ...box, x: box.x - (e.clientX - start.x) * scale, y: box.y - (e.clientY - start.y) * scale };
+      this.apply();
+    };
+    const up = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", up);
+      setTimeout(() => { this.moved = false; });
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", up);
+  }
+}
+
+function same(a, b) {
+  return a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
+}

@@ -1,0 +1,77 @@
+import { memo } from "./memo.js";
+import { Icon } from "./icons.jsx";
+import { Typed } from "./typed.jsx";
+
+export const Resources = memo(["data", "selection", "marks"], function Resources({ data, selection, marks, send }) {
+  const chosen = (kind, name) => selection.kind === kind && selection.ids[0] === name;
+  const lit = new Set(selection.resources);
+  const row = (item, kind, prefix = "") => (
+    <li key={item.name} class={`resource ${chosen(kind, item.name) ? "chosen" : ""} ${lit.has(item.name) ? "lit" : ""}`}>
+      <button type="button" class="name" aria-pressed={chosen(kind, item.name)} onClick={() => send({ type: "select", kind, ids: [item.name] })}>
+        {kind === "task" && <span class={`swatch task-${item.color}`} aria-hidden="true" />}
+        <span class="mono">{item.name}</span>
+        <Mark severity={(kind === "task" ? marks.tasks : marks.resources)[item.name]} />
+        <span class="detail">{prefix || item.space || ""}{item.detail && (prefix || item.space) ? " · " : ""}{item.detail}</span>
+      </button>
+      {item.fields.length > 0 && (
+        <div class="fields">
+          {item.fields.map((field) => (
+            <label key={field.key} title={field.derived !== null ? `derived: ${field.derived}` : undefined}>
+              <span>{field.label}</span>
+              <Typed numeric value={field.value === null ? "" : String(field.value)} hint={field.derived !== null ? String(field.derived) : "auto"}
+                label={`${field.label} of ${item.name}`}
+                commit={(value) => send({ type: "set", kind, name: item.name, key: path(item, kind, field.key), value })} />
+            </label>
+          ))}
+        </div>
+      )}
+    </li>
+  );
+  return (
+    <section class="pane resources" aria-label="Resources">
+      <div class="meters">
+        {data.meters.map((meter) => (
+          <div class={`meter ${meter.over ? "over" : ""}`} key={meter.label} role="meter" aria-label={meter.label} aria-valuenow={meter.percent}
+            aria-valuemin={0} aria-valuemax={100} aria-valuetext={`${meter.text} of ${meter.limit}`}>
+            <span class="label">{meter.label}</span><span class="used">{meter.over && <Icon name="error" label="over the limit" />}{meter.text} <i>/ {meter.limit}</i></span>
+            <span class="track"><span style={{ width: `${meter.part * 100}%` }} /></span>
+          </div>
+        ))}
+      </div>
+      <div class="scroll">
+        <Group title="Tasks" what="task" send={send}>{data.tasks.map((item) => row(item, "task"))}</Group>
+        <Group title="Resources" what="ring" send={send}>{data.items.map((item) => row(item, "resource"))}</Group>
+        <Group title="Barriers" what="barrier" send={send}>{data.barriers.map((item) => row(item, "resource"))}</Group>
+        <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
+      </div>
+    </section>
+  );
+});
+
+function path(item, kind, key) {
+  return kind === "resource" && item.pipeline ? `pipeline.${key}` : key;
+}
+
+export function Mark({ severity }) {
+  return severity ? <span class={`mark ${severity}`}><Icon name={severity} size={12} label={severity} /></span> : null;
+}
+
+function Group({ title, what, send, children }) {
+  const add = (event) => {
+    event.preventDefault();
+    const input = event.currentTarget.elements.name;
+    if (input.value.trim()) send({ type: "add", what, name: input.value });
+    input.value = "";
+    input.blur();
+  };
+  return (
+    <div class="group-block">
+      <div class="heading">
+        <h3>{title}</h3>
+        <form onSubmit={add}><input name="name" placeholder="+ add" aria-label={`Add to ${title}: name`} autocomplete="off" spellcheck={false}
+          onKeyDown={(e) => e.key === "Escape" && (e.stopPropagation(), (e.currentTarget.value = ""), e.currentTarget.blur())} /></form>
+      </div>
+      <ul>{children}</ul>
+    </div>
+  );
+}

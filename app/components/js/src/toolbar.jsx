@@ -1,0 +1,123 @@
+import { useState } from "preact/hooks";
+import { Button, Icon } from "./icons.jsx";
+import { Typed } from "./typed.jsx";
+
+export function Toolbar({ chrome, send, theme, setTheme, setDialog, open }) {
+  return (
+    <header class="toolbar" role="toolbar" aria-label="Document">
+      <span class="brand" aria-hidden="true"><b>warp</b>draft</span>
+      <Files chrome={chrome} send={send} />
+      <span class="group">
+        <Button icon="save" label="Save" title="Save (Ctrl+S)" disabled={!chrome.dirty && chrome.file} onClick={() => send({ type: "save" })} />
+        <SaveAs chrome={chrome} send={send} />
+        <Button icon="download" label="Download the document" onClick={() => send({ type: "download" })} />
+      </span>
+      <span class="group">
+        <Button icon="undo" label="Undo" disabled={chrome.undo === null} title={chrome.undo ? `Undo: ${chrome.undo} (Ctrl+Z)` : "Undo (Ctrl+Z)"}
+          onClick={() => send({ type: "undo" })} />
+        <Button icon="redo" label="Redo" disabled={chrome.redo === null} title={chrome.redo ? `Redo: ${chrome.redo} (Ctrl+Shift+Z)` : "Redo (Ctrl+Shift+Z)"}
+          onClick={() => send({ type: "redo" })} />
+      </span>
+      <span class="group facts">
+        <span class="chip" title="Target architecture">{chrome.target}</span>
+        {chrome.symbols.map((symbol) => (
+          <label class="trip" key={symbol.name} title={`Value of ${symbol.name} for the timeline and for runs (the verdict does not depend on it)`}>
+            <span>{symbol.name}</span>
+            <Typed value={String(symbol.value)} commit={(value) => send({ type: "trips", name: symbol.name, value })} size={3} numeric />
+          </label>
+        ))}
+      </span>
+      <Notice chrome={chrome} send={send} />
+      <Verdict verdict={chrome.verdict} send={send} />
+      <span class="group">
+        <Button icon="export" kind="labelled" onClick={() => send({ type: "export" })} title="Generate the kernel module and download it">Export</Button>
+        {chrome.running
+          ? <Button icon="stop" kind="labelled" onClick={() => send({ type: "cancel" })} title="Stop the run">Stop</Button>
+          : <Button icon="run" kind="labelled primary" onClick={() => { open("log"); send({ type: "run" }); }}
+              title="Run it on the GPU, or in the emulator where there is none">Run</Button>}
+      </span>
+      <span class="group">
+        <Button icon="theme" label={theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => setTheme(theme === "dark" ? "light" : "dark")} />
+        <Button icon="help" label="Keys" title="Keys (?)" onClick={() => setDialog({ kind: "help" })} />
+      </span>
+    </header>
+  );
+}
+
+function Files({ chrome, send }) {
+  const change = (event) => {
+    const name = event.currentTarget.value;
+    event.currentTarget.value = chrome.file;
+    if (name !== chrome.file) send({ type: "open", name });
+  };
+  const listed = chrome.files.includes(chrome.file);
+  return (
+    <span class="files">
+      <label>
+        <span class="hidden">Open document</span>
+        <select value={chrome.file} onChange={change} title={`Open a document under ${chrome.folder}`}>
+          {!listed && <option value={chrome.file}>{chrome.file || `${chrome.name} (no file)`}</option>}
+          {chrome.files.map((file) => <option key={file} value={file}>{file}</option>)}
+        </select>
+      </label>
+      {chrome.dirty && <span class="dirty" title="Unsaved changes (kept in an autosave)" role="status">●<span class="hidden">unsaved changes</span></span>}
+    </span>
+  );
+}
+
+function SaveAs({ chrome, send }) {
+  const [asking, setAsking] = useState(false);
+  if (!asking) return <Button label="Save as" kind="small" onClick={() => setAsking(true)}>as…</Button>;
+  const done = (event) => {
+    event.preventDefault();
+    const name = event.currentTarget.elements.name.value.trim();
+    setAsking(false);
+    if (name) send({ type: "save_as", name });
+  };
+  return (
+    <form class="saveas" onSubmit={done} onKeyDown={(e) => e.key === "Escape" && (e.stopPropagation(), setAsking(false))}>
+      <input name="name" aria-label="Save as" defaultValue={chrome.file || `${chrome.name}.warpdraft.json`} ref={(e) => e && !e.dataset.seen && (e.dataset.seen = 1, e.select(), e.focus())} />
+      <Button kind="small primary" label="Save under this name" type="submit" onClick={(e) => e.currentTarget.form.requestSubmit()}>Save</Button>
+    </form>
+  );
+}
+
+function Notice({ chrome, send }) {
+  const notice = chrome.notice;
+  if (chrome.recovery) {
+    return (
+      <span class="notice info" role="alert">
+        <span class="said">Unsaved changes of this file were found</span>
+        <Button kind="small" onClick={() => send({ type: "recover", accept: true })}>Restore</Button>
+        <Button kind="small" onClick={() => send({ type: "recover", accept: false })}>Discard</Button>
+      </span>
+    );
+  }
+  return (
+    <span class={`notice ${notice?.kind ?? ""}`} role={notice?.kind === "error" ? "alert" : "status"} title={notice?.text}>
+      {notice && <>
+        {notice.kind === "error" && <Icon name="error" />}{notice.kind === "done" && <Icon name="ok" />}
+        <span class="said">{notice.text}</span>
+        {notice.action && <Button kind="small" onClick={() => send(notice.action.intent)}>{notice.action.label}</Button>}
+        <Button icon="close" kind="small bare" label="Dismiss" onClick={() => send({ type: "dismiss" })} />
+      </>}
+    </span>
+  );
+}
+
+const WORDS = { safe: "Safe", unsafe: "Unsafe", incomplete: "Incomplete", checking: "Checking", "not checked": "Not checked" };
+const SIGNS = { safe: "ok", unsafe: "error", incomplete: "warning" };
+
+function Verdict({ verdict }) {
+  const { word, scope, counts, checking } = verdict;
+  const kinds = ["error", "warning", "advice"].filter((kind) => counts[kind]);
+  return (
+    <span class={`verdict ${word.replace(" ", "-")} ${checking ? "stale" : ""}`} role="status" aria-live="polite"
+      title={`${WORDS[word] ?? word}${scope ? `: ${scope}` : ""}${checking ? " (checking the newest edit)" : ""}`}>
+      {SIGNS[word] && <Icon name={SIGNS[word]} />}
+      <b>{WORDS[word] ?? word}</b>
+      {kinds.map((kind) => <span class={`count ${kind}`} key={kind}>{counts[kind]} {kind}{counts[kind] > 1 && kind !== "advice" ? "s" : ""}</span>)}
+      {scope && <span class="scope">{scope}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,170 @@
+"""A run of the kernel in a process of its own: its output as it comes, a time limit, and a stop that always works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from warpdraft.core import store
+from warpdraft.core.document import Document
+
+LIMIT = 300.0  # seconds; compiling takes a few, a hang would take for ever
+MOST_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What is known of the latest run. ``state``: "idle", "running", "done", "failed", "stopped" or "late"."""
+
+    state: str = "idle"
+    lines: tuple[str, ...] = ()
+    result: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+
+
+class Runner:
+    """Runs one command at a time and tells ``changed`` of each new state, from a thread of its own."""
+
+    def __init__(self, changed: Callable[[RunState], None], limit: float = LIMIT) -> None:
+        self._changed = changed
+        self._limit = limit
+        self._process: subprocess.Popen | None = None
+        self._ending = ""
+        self._lock = threading.Lock()
+        self.state = RunState()
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is going on."""
+        return self.state.state == "running"
+
+    def run_document(self, document: Document) -> None:
+        """Run ``document`` on the GPU, or in the emulator where the driver lists none."""
+        folder = Path(tempfile.mkdtemp(prefix="warpdraft-run-"))
+        path = folder / f"{document.name}.warpdraft.json"
+        try:
+            store.save(document, path)
+        except store.DocumentError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._tell(RunState("failed", (str(error),), summary="not started"))
+            return
+        where = [] if has_gpu() else ["--emulate"]
+        command = [sys.executable, "-m", "warpdraft.app.cli", "run", str(path), *where, "--json"]
+        note = "on the GPU" if not where else "in the emulator: no GPU here"
+        self.start(
+            command, f"running {document.name} {note}", lambda: shutil.rmtree(folder, ignore_errors=True)
+        )
+
+    def start(self, command: list[str], title: str, after: Callable[[], None] = lambda: None) -> None:
+        """Start ``command`` unless one is running; ``after`` is called when it has ended."""
+        with self._lock:
+            if self.running:
+                return
+            self._ending = ""
+            self._tell(RunState("running", (title,), summary=title))
+        threading.Thread(
+            target=self._follow, args=(command, after), name="warpdraft-run", daemon=True
+        ).start()
+
+    def cancel(self, why: str = "stopped") -> None:
+        """End the run with everything that it started."""
+        self._ending = self._ending or why
+        process = self._process
+        if process is not None and process.poll() is None:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def _follow(self, command: list[str], after: Callable[[], None]) -> None:
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._tell(RunState("failed", (*self.state.lines, str(error)), summary="not started"))
+            after()
+            return
+        if self._ending:  # cancelled between the start and here
+            self.cancel()
+        timer = threading.Timer(self._limit, self.cancel, ("late",))
+        timer.start()
+        try:
+            output = self._read(self._process)
+            code = self._process.wait()
+        finally:
+            timer.cancel()
+            after()
+        self._tell(self._ended(code, output))
+
+    def _read(self, process: subprocess.Popen) -> str:
+        """Standard error line by line into the log; standard output, which is the result, as a whole."""
+        kept: list[str] = []
+        reader = threading.Thread(target=lambda: kept.append(process.stdout.read()), daemon=True)
+        reader.start()
+        for line in process.stderr:
+            lines = (*self.state.lines, line.rstrip("\n"))[-MOST_LINES:]
+            self._tell(replace(self.state, lines=lines))
+        reader.join()
+        return kept[0] if kept else ""
+
+    def _ended(self, code: int, output: str) -> RunState:
+        lines = self.state.lines
+        if self._ending == "late":
+            return RunState(
+                "late", (*lines, f"stopped after {self._limit:.0f} s"), summary="stopped: time limit"
+            )
+        if self._ending:
+            return RunState("stopped", (*lines, "stopped"), summary="stopped")
+        try:
+            result = json.loads(output) if output.strip() else {}
+        except ValueError:
+            result, lines = {}, (*lines, *output.splitlines())
+        result = result if isinstance(result, dict) else {}
+        words = {0: "right", 1: "wrong, hung or deadlocked", 2: "could not run"}.get(
+            code, f"ended with code {code}"
+        )
+        state = "done" if code in (0, 1) else "failed"
+        return RunState(state, (*lines, words), result, words)
+
+    def _tell(self, state: RunState) -> None:
+        self.state = state
+        self._changed(state)
+
+
+def has_gpu() -> bool:
+    """Whether NVIDIA's driver lists a device; asks its own tool, so that no GPU library is loaded here."""
+    if not shutil.which("nvidia-smi"):
+        return False
+    try:
+        listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return listing.returncode == 0 and "GPU " in listing.stdout
+
+
+def log_view(state: RunState) -> dict[str, Any]:
+    """The run log as the page shows it."""
+    facts = [
+        [name, _short(value)] for name, value in state.result.items() if not isinstance(value, dict | list)
+    ]
+    return {"state": state.state, "lines": list(state.lines), "facts": facts, "summary": state.summary}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,360 @@
+"""The editor's one mutable object: the document with its history, what is selected, and the latest results about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import param
+
+from warpdraft.backends.cutedsl import ExportRefused, LoweringError
+from warpdraft.core.consistency import problem
+from warpdraft.core.document import Document
+from warpdraft.core.edits import DeleteNode, Edit, EditError, declared_names, places
+from warpdraft.core.history import History
+from warpdraft.core.simulate import default_values
+from warpdraft.core.store import DocumentError
+
+from .autosave import Autosave
+from .tools import TOOLS, Tools
+from .views.findings import finding_key
+from .worker import Stale, Worker
+
+Post = Callable[[Callable[[], None]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the views light up. ``kind``: "op" (also loops and guards), "resource", "task", "edge", "finding", or "" for
+    nothing; ``ids``: the ops chosen together, or one name; a finding goes by its `finding_key`."""
+
+    kind: str = ""
+    ids: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> str:
+        """The id or name chosen first, "" for none."""
+        return self.ids[0] if self.ids else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line for the person. ``kind``: "error", "info" or "done"."""
+
+    kind: str
+    text: str
+    number: int = 0  # tells two equal notices apart
+    action: Any = None  # what a button beside it does: {"label", "intent"}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Something computed from the document of ``revision``; ``problem`` says why there is no ``value``."""
+
+    revision: int = -1
+    value: Any = None
+    problem: str = ""
+
+
+class Session(param.Parameterized):
+    """One person's work on one document. Views read its parameters and call its methods; nothing else changes them.
+
+    ``post`` runs a function on the thread that owns the page: results computed in the background arrive through it.
+    """
+
+    history = param.ClassSelector(class_=History, constant=False)
+    revision = param.Integer(0, doc="Counts the documents that were present.")
+    saved = param.ClassSelector(class_=Document, doc="What the file holds.")
+    path = param.ClassSelector(class_=Path, allow_None=True)
+    selection = param.ClassSelector(class_=Selection, default=Selection())
+    trip_counts = param.Dict({}, doc="The value of each symbol for the timeline and for runs.")
+    report = param.ClassSelector(class_=Result, default=Result(), doc="The verifier's Report.")
+    timeline = param.ClassSelector(class_=Result, default=Result(), doc="The simulator's Timeline.")
+    code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
+    notice = param.ClassSelector(class_=Notice, allow_None=True)
+    recovery = param.ClassSelector(
+        class_=Document, allow_None=True, doc="Unsaved changes found beside the file."
+    )
+
+    def __init__(
+        self, document: Document, path: Path | None = None, tools: Tools = TOOLS, post: Post | None = None
+    ) -> None:
+        super().__init__(history=History(document), saved=document, path=path)
+        self.tools = tools
+        self.post: Post = post or (lambda function: function())
+        self._worker = Worker("warpdraft-check")
+        self._questions = Worker("warpdraft-why", linger=2.0)
+        self._autosave = Autosave(tools.save)
+        self._notices = 0
+        self._reset_trip_counts()
+        self._analyse()
+
+    @property
+    def document(self) -> Document:
+        """The present document."""
+        return self.history.present
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the file holds something else."""
+        return self.document != self.saved
+
+    @property
+    def checking(self) -> bool:
+        """Whether the report speaks of an earlier document."""
+        return self.report.revision != self.revision
+
+    # Changing the document
+
+    def do(self, edit: Edit, title: str = "") -> bool:
+        """Apply one edit; a refused one becomes a notice and changes nothing. True where it was applied."""
+        return self.do_all((edit,), title)
+
+    def do_all(self, edits: tuple[Edit, ...], title: str = "") -> bool:
+        """Apply edits as one step of the history, or none of them."""
+        document = self.document
+        try:
+            for edit in edits:
+                document = edit.apply(document)
+        except EditError as error:
+            self.say("error", str(error))
+            return False
+        if broken := problem(document):
+            self.say("error", f"That would break the document: {broken[1]}")
+            return False
+        self._become(self.history.push(document, title or type(edits[0]).__name__ if edits else title))
+        return True
+
+    def undo(self) -> None:
+        """One step back."""
+        self._become(self.history.undo())
+
+    def redo(self) -> None:
+        """One step forward."""
+        self._become(self.history.redo())
+
+    def _become(self, history: History) -> None:
+        if history is self.history:
+            return
+        with param.parameterized.batch_call_watchers(self):
+            self.history = history
+            self.revision += 1
+            self._keep_selection()
+            self._reset_trip_counts()
+            self._clear_errors()
+        self._keep_autosave()
+        self._analyse()
+
+    def _keep_selection(self) -> None:
+        """Drop from the selection what the document no longer has."""
+        if self.selection.kind == "finding":
+            return
+        known = known_names(self.document, self.selection.kind)
+        ids = tuple(id for id in self.selection.ids if id in known)
+        if ids != self.selection.ids:
+            self.selection = Selection(self.selection.kind, ids) if ids else Selection()
+
+    def _reset_trip_counts(self) -> None:
+        counts = {
+            name: self.trip_counts.get(name, value) for name, value in default_values(self.document).items()
+        }
+        if counts != self.trip_counts:
+            self.trip_counts = counts
+
+    # Selecting and telling
+
+    def select(self, kind: str, ids: tuple[str, ...] = ()) -> None:
+        """Choose what the views light up; unknown names choose nothing."""
+        if kind != "finding":
+            known = known_names(self.document, kind)
+            ids = tuple(id for id in ids if id in known)
+        self.selection = Selection(kind, ids) if ids else Selection()
+
+    def say(self, kind: str, text: str, action: Any = None) -> None:
+        """Show a line to the person, with a button that does ``action``, if given."""
+        self._notices += 1
+        self.notice = Notice(kind, text, self._notices, action)
+
+    def _clear_errors(self) -> None:
+        if self.notice is not None:
+            self.notice = None
+
+    def set_trip_counts(self, counts: Mapping[str, int]) -> None:
+        """Choose the symbols' values for the timeline and for runs."""
+        self.trip_counts = {**self.trip_counts, **{k: v for k, v in counts.items() if k in self.trip_counts}}
+        self._analyse()
+
+    # Files
+
+    def open(self, path: Path) -> bool:
+        """Show the document in ``path``, with a new history; a bad file becomes a notice and changes nothing."""
+        try:
+            document = self.tools.load(path)
+        except DocumentError as error:
+            self.say("error", str(error))
+            return False
+        self._autosave.wait()
+        with param.parameterized.batch_call_watchers(self):
+            self.path, self.saved, self.history = path, document, History(document)
+            self.revision += 1
+            self.selection, self.trip_counts, self.notice = Selection(), {}, None
+            self._reset_trip_counts()
+            self.recovery = self._autosave.found(path, document, self.tools.load)
+        self._analyse()
+        return True
+
+    def save(self, path: Path | None = None) -> bool:
+        """Write the document to ``path`` (its file, if not given), atomically; the autosave is then done with."""
+        target = path or self.path
+        if target is None:
+            self.say("error", "This document has no file yet: use Save as")
+            return False
+        try:
+            self.tools.save(self.document, target)
+        except DocumentError as error:
+            self.say("error", f"Not saved: {error}")
+            return False
+        self._autosave.drop(target)
+        if self.path is not None and self.path != target:
+            self._autosave.drop(self.path)
+        with param.parameterized.batch_call_watchers(self):
+            self.path, self.saved = target, self.document
+        self.say("done", f"Saved {target.name}")
+        return True
+
+    def recover(self, accept: bool) -> None:
+        """Take up the unsaved changes that were found, or throw them away."""
+        document, self.recovery = self.recovery, None
+        if document is not None and accept:
+            self._become(self.history.push(document, "Recovered changes"))
+        elif self.path is not None:
+            self._autosave.drop(self.path)
+
+    def _keep_autosave(self) -> None:
+        if self.path is None:
+            return
+        if self.dirty:
+            self._autosave.keep(self.document, self.path)
+        else:
+            self._autosave.drop(self.path)
+
+    # Results
+
+    def _analyse(self) -> None:
+        """Verify, predict and generate in the background; what comes too late for its document is dropped."""
+        document, revision, counts = self.document, self.revision, dict(self.trip_counts)
+
+        def job(stale: Stale) -> None:
+            for name, compute in (
+                ("report", lambda: self.tools.verify(document)),
+                ("timeline", lambda: self.tools.simulate(document, counts)),
+                ("code", lambda: self.tools.lower(document)),
+            ):
+                if stale():
+                    return
+                result = _result(revision, compute)
+                self.post(lambda name=name, result=result: self._take(name, result))
+
+        self._worker.submit(job)
+
+    def _take(self, name: str, result: Result) -> None:
+        if result.revision != self.revision:
+            return
+        with param.parameterized.batch_call_watchers(self):
+            setattr(self, name, result)
+            if name == "report" and self.selection.kind == "finding":
+                keys = {finding_key(f) for f in result.value.findings} if result.value else set()
+                if self.selection.first not in keys:
+                    self.selection = Selection()
+
+    def export(self, unsafe: bool = False) -> tuple[str | None, str]:
+        """The kernel module's text, or None and why it was refused, with the rules that are broken."""
+        try:
+            return self.tools.export(self.document, unsafe=unsafe), ""
+        except ExportRefused as refusal:
+            rules = ", ".join(dict.fromkeys(f"{error.code} {error.name}" for error in refusal.findings))
+            return None, f"Not exported: {rules or refusal}"
+        except LoweringError as error:
+            return None, f"Cannot be lowered: {error}"
+
+    def ask_why(self, id: str, answer: Callable[[dict], None]) -> None:
+        """Delete an op on a copy, verify that in the background, and ``answer`` what breaks, or that nothing does."""
+        document = self.document
+
+        def job(stale: Stale) -> None:
+            reply = _why(self.tools, document, id)
+            self.post(lambda: answer(reply))
+
+        self._questions.submit(job)
+
+    def settle(self, timeout: float = 20.0) -> bool:
+        """Wait for the results and the autosave of the present document: for tests and scripts."""
+        return self._worker.wait(timeout) and self._autosave.wait(timeout)
+
+    def close(self) -> None:
+        """Stop the background work; the autosave stays for the next time."""
+        self._worker.close()
+        self._questions.close()
+        self._autosave.wait()
+
+
+def known_names(document: Document, kind: str) -> set[str]:
+    """What a selection of that kind may name."""
+    match kind:
+        case "op":
+            return {place.node.id for place in places(document)}
+        case "resource":
+            return declared_names(document)
+        case "task":
+            return {task.name for task in document.tasks}
+        case "edge":
+            return {f"{edge.upstream}->{edge.downstream}" for edge in document.graph}
+    return set()
+
+
+def _why(tools: Tools, document: Document, id: str) -> dict:
+    """What the verifier says of ``document`` without the op, against what it says with it."""
+    try:
+        without = tools.verify(DeleteNode(id).apply(document))
+        before = {finding_key(finding) for finding in tools.verify(document).findings}
+    except Exception as error:
+        return {
+            "state": "failed",
+            "title": "This could not be asked",
+            "lines": [f"{type(error).__name__}: {error}"],
+        }
+    new = [finding for finding in without.errors if finding_key(finding) not in before]
+    if new:
+        lines = [f"{finding.code} {finding.name}: {finding.message}" for finding in new[:3]]
+        steps = [
+            f"{step.agent} {step.text}" + (f" ({step.at})" if step.at else "") for step in new[0].witness[-3:]
+        ]
+        return {"state": "needed", "title": "Without it:", "lines": lines + steps}
+    if without.verdict == "incomplete":
+        return {
+            "state": "open",
+            "title": "The verifier could not finish without it",
+            "lines": [without.scope.reason],
+        }
+    scope = "at all trip counts" if without.scope.kind == "all" else "at the trip counts that were tried"
+    lines = [f"Without it the verifier finds no new error, {scope}."]
+    return {"state": "redundant", "title": "No rule needs it", "lines": lines}
+
+
+def _result(revision: int, compute: Callable[[], Any]) -> Result:
+    """The value, or in words why there is none: a defect in one analysis must not take the editor down."""
+    try:
+        return Result(revision, compute())
+    except (LoweringError, DocumentError) as error:
+        return Result(revision, None, str(error))
+    except Exception as error:
+        return Result(revision, None, f"{type(error).__name__}: {error}")
+
+
+def open_session(path: Path, tools: Tools = TOOLS, post: Post | None = None) -> Session:
+    """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
+    session = Session(tools.load(path), path, tools, post)
+    session.recovery = session._autosave.found(path, session.document, tools.load)
+    return session

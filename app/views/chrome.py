@@ -1,0 +1,34 @@
+"""The toolbar: which document, what can be undone, the symbols' values, the verdict, and the line for the person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..files import Folder
+from ..session import Session
+from .findings import verdict_view
+
+
+def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, Any]:
+    """The toolbar's state."""
+    history, notice = session.history, session.notice
+    counts = session.trip_counts
+    return {
+        "name": session.document.name,
+        "revision": session.revision,
+        "file": folder.label(session.path) if session.path else "",
+        "files": [folder.label(path) for path in folder.documents()],
+        "folder": str(folder.root),
+        "dirty": session.dirty,
+        "undo": history.titles[-1] if history.past else None,
+        "redo": history.undone[0] if history.future else None,
+        "target": session.document.target,
+        "symbols": [
+            {"name": s.name, "value": counts.get(s.name, s.min), "min": s.min}
+            for s in session.document.symbols
+        ],
+        "verdict": verdict_view(session.report.value, session.checking, session.report.problem),
+        "notice": {"kind": notice.kind, "text": notice.text, "action": notice.action} if notice else None,
+        "recovery": session.recovery is not None,
+        "running": running,
+    }

@@ -1,0 +1,51 @@
+"""What the selection lights up in every view: ops, resources and tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpdraft.core.document import Document, Op
+from warpdraft.core.edits import uses
+from warpdraft.core.findings import Report
+from warpdraft.core.tree import find_node, find_task, ops_of, walk
+
+from .details import find
+
+
+def selection_view(
+    document: Document, report: Report | None, kind: str, ids: tuple[str, ...]
+) -> dict[str, Any]:
+    """The selection with the names of all that it lights up."""
+    ops: list[str] = []
+    resources: list[str] = []
+    tasks: list[str] = []
+    first = ids[0] if ids else ""
+    match kind:
+        case "op":
+            ops = [op for id in ids for op in _inside(document, id)]
+            placed = find_node(document, first)
+            if placed is not None and isinstance(placed.node, Op) and placed.node.target:
+                resources = [placed.node.target]
+        case "resource":
+            ops, resources = list(uses(document, first)), [first]
+        case "edge":
+            resources = first.split("->")
+        case "task":
+            task = find_task(document, first)
+            tasks, resources = [first], [*task.src, *task.dst] if task else []
+            ops = [op.id for op in ops_of(task)] if task else []
+        case "finding":
+            finding = find(report, first)
+            if finding is not None:
+                ops, resources, tasks = list(finding.ops), list(finding.resources), list(finding.tasks)
+    return {"kind": kind, "ids": list(ids), "ops": ops, "resources": resources, "tasks": tasks}
+
+
+def _inside(document: Document, id: str) -> list[str]:
+    """The op, or every op in the loop or guard."""
+    placed = find_node(document, id)
+    if placed is None:
+        return []
+    if isinstance(placed.node, Op):
+        return [id]
+    return [id, *(node.id for node in walk(placed.node.body) if isinstance(node, Op))]

@@ -1,0 +1,267 @@
+"""The timeline's figure: quads for bars, hatched ones for waits, arrows from an arrival to the wait that it frees.
+
+Above `MOST_BARS` only what is visible is sent, and bars narrower than a pixel are sent once a pixel. The figure is made
+once; a new timeline, theme or selection only replaces data and colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from bokeh.events import RangesUpdate
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d, TapTool
+from bokeh.plotting import figure
+
+from .timeline import Columns, Drawing
+
+MOST_BARS = 5000
+PIXELS = 1600  # columns of pixels that a window is thinned to
+ROW_PIXELS = 15
+
+THEMES = {
+    "light": {
+        "paper": "#ffffff",
+        "text": "#5d6774",
+        "grid": "#e6e9ed",
+        "wait": "#9aa4b0",
+        "lit": "#1f6feb",
+        "arrow": "#8a94a1",
+        "tasks": ("#0072b2", "#b35900", "#007a5a", "#a2477f", "#6a5acd", "#7a6a00", "#3c6e8f", "#8c3b3b"),
+        "engine": "#8a94a1",
+        "states": {"filling": "#9ec9e8", "full": "#0072b2", "reading": "#0b8a63"},
+        "error": "#c02b1d",
+    },
+    "dark": {
+        "paper": "#171b20",
+        "text": "#97a2af",
+        "grid": "#262c34",
+        "wait": "#5f6a77",
+        "lit": "#8ab8ff",
+        "arrow": "#6d7885",
+        "tasks": ("#56b4e9", "#f0a04b", "#43c59e", "#dd8fc2", "#a99cf5", "#d6c34a", "#8fbcd9", "#e08b8b"),
+        "engine": "#8fa0b3",
+        "states": {"filling": "#2b4a60", "full": "#56b4e9", "reading": "#3fc499"},
+        "error": "#ff7b6e",
+    },
+}
+
+
+class TimelineFigure:
+    """Owns the Bokeh figure. ``on_pick(op id)`` is called when a bar is clicked."""
+
+    def __init__(self, on_pick: Callable[[str], None]) -> None:
+        self._on_pick = on_pick
+        self._drawing: Drawing | None = None
+        self._tasks: Sequence[str] = ()
+        self._theme = "light"
+        self._lit: frozenset[str] = frozenset()
+        self._bad: frozenset[str] = frozenset()
+        self._window: tuple[float, float] | None = None
+        self.x = Range1d(0, 1, bounds=(0, 1), min_interval=20)
+        self.y = Range1d(1, 0)
+        self.figure = figure(
+            x_range=self.x,
+            y_range=self.y,
+            height=200,
+            sizing_mode="stretch_width",
+            toolbar_location=None,
+            tools="xpan,xwheel_zoom",
+            active_drag="xpan",
+            active_scroll="xwheel_zoom",
+            lod_threshold=None,
+            min_border=0,
+            outline_line_color=None,
+            name="warpdraft-timeline",
+        )
+        self._sources = {n: ColumnDataSource() for n in ("bars", "waits", "stages", "arrows", "lit", "bad")}
+        self._glyphs()
+        self._axes()
+        self.figure.on_event(RangesUpdate, self._moved)
+        self._sources["bars"].selected.on_change("indices", lambda attr, old, new: self._picked("bars"))
+        self._sources["waits"].selected.on_change("indices", lambda attr, old, new: self._picked("waits"))
+
+    def _glyphs(self) -> None:
+        draw, quads = self.figure, {"left": "left", "right": "right", "top": "top", "bottom": "bottom"}
+        steady = {"nonselection_fill_alpha": 1.0, "nonselection_line_alpha": 0.0}
+        self._stages = draw.quad(**quads, source=self._sources["stages"], fill_color="fill", line_color=None)
+        self._waits = draw.quad(
+            **quads, source=self._sources["waits"], fill_alpha=0.0, hatch_pattern="/", hatch_scale=6, hatch_weight=1,
+            line_width=0.6, nonselection_hatch_alpha=1.0, nonselection_line_alpha=1.0, nonselection_fill_alpha=0.0,
+        )  # fmt: skip
+        self._bars = draw.quad(
+            **quads, source=self._sources["bars"], fill_color="fill", line_color=None, **steady
+        )
+        self._segments = draw.segment(
+            x0="x0",
+            y0="y0",
+            x1="x1",
+            y1="y1",
+            source=self._sources["arrows"],
+            line_width=0.9,
+            line_alpha=0.75,
+        )
+        self._heads = draw.scatter(
+            x="x1",
+            y="y1",
+            angle="angle",
+            marker="triangle",
+            size=5,
+            source=self._sources["arrows"],
+            line_color=None,
+        )
+        self._lit_quads = draw.quad(**quads, source=self._sources["lit"], fill_alpha=0.0, line_width=2)
+        self._bad_quads = draw.quad(**quads, source=self._sources["bad"], fill_alpha=0.18, line_width=1.6)
+        words = [("", "@op"), ("", "@kind @about"), ("", "@at"), ("cycles", "@left{0,0} .. @right{0,0}")]
+        draw.add_tools(
+            HoverTool(renderers=[self._bars, self._waits], tooltips=words, point_policy="follow_mouse"),
+            HoverTool(
+                renderers=[self._stages],
+                tooltips=[("", "@about @state"), ("cycles", "@left{0,0} .. @right{0,0}")],
+            ),
+            TapTool(renderers=[self._bars, self._waits]),
+        )
+
+    def _axes(self) -> None:
+        draw = self.figure
+        draw.yaxis.ticker = FixedTicker(ticks=[])
+        draw.yaxis.major_label_text_font = draw.xaxis.major_label_text_font = "monospace"
+        draw.yaxis.major_label_text_font_size = draw.xaxis.major_label_text_font_size = "10px"
+        draw.axis.axis_line_color = draw.axis.minor_tick_line_color = draw.yaxis.major_tick_line_color = None
+        draw.axis.major_tick_in = 0
+        draw.ygrid.grid_line_color = None
+        draw.xaxis.formatter = CustomJSTickFormatter(code="return Math.round(tick).toLocaleString('en')")
+
+    # What is shown
+
+    def show(self, drawing: Drawing, tasks: Sequence[str]) -> None:
+        """Draw another timeline; the visible window stays where the old one had the same length."""
+        same = self._drawing is not None and self._drawing.total == drawing.total
+        self._drawing, self._tasks = drawing, tasks
+        end = max(1, drawing.total)
+        self.x.bounds = (-0.01 * end, 1.02 * end)
+        if not same:
+            self.x.update(start=0, end=end * 1.01)
+            self._window = None
+        self.y.update(start=drawing.height, end=0)
+        self.figure.height = int(drawing.height * ROW_PIXELS) + 26
+        centres = [(band.top + band.bottom) / 2 for band in drawing.bands]
+        self.figure.yaxis.ticker = FixedTicker(ticks=centres)
+        self.figure.yaxis.major_label_overrides = {
+            c: b.label for c, b in zip(centres, drawing.bands, strict=True)
+        }
+        self._fill()
+
+    def paint(self, theme: str) -> None:
+        """Use the colours of ``theme``, "light" or "dark"."""
+        self._theme = theme
+        colors, draw = THEMES[theme], self.figure
+        draw.background_fill_color = draw.border_fill_color = colors["paper"]
+        draw.axis.major_label_text_color = colors["text"]
+        draw.axis.major_tick_line_color = draw.xgrid.grid_line_color = colors["grid"]
+        draw.yaxis.major_tick_line_color = None
+        for glyph in (self._waits.glyph, self._waits.nonselection_glyph):
+            glyph.update(hatch_color=colors["wait"], line_color=colors["wait"])
+        self._segments.glyph.line_color = self._heads.glyph.fill_color = colors["arrow"]
+        self._lit_quads.glyph.line_color = colors["lit"]
+        self._bad_quads.glyph.update(line_color=colors["error"], fill_color=colors["error"])
+        if self._drawing is not None:
+            self._fill()
+
+    def light(self, lit: frozenset[str], bad: frozenset[str]) -> None:
+        """Outline the bars of the selected ops, and mark those of ops that a finding names."""
+        if (lit, bad) != (self._lit, self._bad):
+            self._lit, self._bad = lit, bad
+            self._outline()
+
+    def move(self, key: str) -> None:
+        """W and S zoom about the middle, A and D pan, F goes to the lit ops."""
+        if self._drawing is None:
+            return
+        start, end = float(self.x.start), float(self.x.end)
+        middle, width = (start + end) / 2, end - start
+        if key == "f" and (
+            spans := [self._drawing.by_op[op] for op in self._lit if op in self._drawing.by_op]
+        ):
+            low, high = min(s for s, _ in spans), max(e for _, e in spans)
+            width, middle = max(200, 1.3 * (high - low)), (low + high) / 2
+        width *= {"w": 0.6, "s": 1 / 0.6}.get(key, 1.0)
+        middle += {"a": -0.25, "d": 0.25}.get(key, 0.0) * width
+        low, high = self.x.bounds
+        width = min(width, high - low)
+        start = min(max(low, middle - width / 2), high - width)
+        self.x.update(start=start, end=start + width)
+        self._moved(None)
+
+    def _moved(self, event: RangesUpdate | None) -> None:
+        if event is not None:
+            self._window = (event.x0, event.x1)
+        else:
+            self._window = (float(self.x.start), float(self.x.end))
+        if self._drawing is not None and len(self._drawing.bars["left"]) > MOST_BARS:
+            self._fill()
+
+    # Data
+
+    def _fill(self) -> None:
+        drawing, colors = self._drawing, THEMES[self._theme]
+        assert drawing is not None
+        for source in self._sources.values():
+            source.selected.indices = []
+        window = self._window or (0, drawing.total)
+        bars = thinned(drawing.bars, window)
+        bars["fill"] = [
+            self._color(task, kind) for task, kind in zip(bars["task"], bars["kind"], strict=True)
+        ]
+        stages = thinned(drawing.stages, window)
+        stages["fill"] = [colors["states"].get(state, colors["grid"]) for state in stages["state"]]
+        self._sources["bars"].data = bars
+        self._sources["waits"].data = thinned(drawing.waits, window)
+        self._sources["stages"].data = stages
+        arrows = drawing.arrows
+        if len(arrows["x0"]) > MOST_BARS:
+            arrows = {name: [] for name in arrows}
+        self._sources["arrows"].data = dict(arrows)
+        self._outline()
+
+    def _color(self, task: str, kind: str) -> str:
+        colors = THEMES[self._theme]
+        if task in self._tasks:
+            color = colors["tasks"][self._tasks.index(task) % 8]
+            return color if kind == "work" else color + "b0"
+        return colors["engine"]
+
+    def _outline(self) -> None:
+        for name, ops in (("lit", self._lit), ("bad", self._bad)):
+            columns: Columns = {n: [] for n in ("left", "right", "top", "bottom")}
+            for source in ("bars", "waits") if ops else ():
+                data = self._sources[source].data
+                for i, op in enumerate(data.get("op", ())):
+                    if op in ops:
+                        for column, values in columns.items():
+                            values.append(data[column][i])
+            self._sources[name].data = columns
+
+    def _picked(self, name: str) -> None:
+        source = self._sources[name]
+        if source.selected.indices:
+            op = source.data["op"][source.selected.indices[0]]
+            source.selected.indices = []
+            self._on_pick(op)
+
+
+def thinned(columns: Columns, window: tuple[float, float]) -> Columns:
+    """The columns as they are, or, where they are too many, those in the ``window`` and of narrow ones one a pixel."""
+    number = len(columns["left"])
+    if number <= MOST_BARS:
+        return dict(columns)
+    left, right, top = (np.asarray(columns[name], dtype=float) for name in ("left", "right", "top"))
+    low, high = window
+    margin = (high - low) * 0.5
+    chosen = np.flatnonzero((right >= low - margin) & (left <= high + margin))
+    pixel = max((high - low) / PIXELS, 1e-9)
+    narrow = (right[chosen] - left[chosen]) < pixel
+    keys = np.stack([top[chosen], np.floor(left[chosen] / pixel)], axis=1)
+    _, first = np.unique(keys[narrow], axis=0, return_index=True)
+    kept = np.sort(np.concatenate([chosen[~narrow], chosen[narrow][first]]))
+    return {name: [values[i] for i in kept] for name, values in columns.items()}

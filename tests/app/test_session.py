@@ -1,0 +1,201 @@
+"""The session: edits, history, files, autosave and background results, all without a browser."""
+
+import importlib.util
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from warpdraft.app.files import Folder, OutsideFolder, autosave_of
+from warpdraft.app.session import Selection, Session, finding_key, open_session
+from warpdraft.app.tools import TOOLS
+from warpdraft.core import edits
+from warpdraft.core.findings import Finding, Report, Scope, Severity
+from warpdraft.core.store import DocumentError
+
+_spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
+sample = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(sample)
+
+RENAME = edits.SetDocument("name", "other")
+
+
+def no_findings(document):
+    return Report(document.name, "safe", Scope("all"))
+
+
+def nothing(*_):
+    return None
+
+
+QUICK = replace(TOOLS, verify=no_findings, simulate=nothing, lower=nothing)
+
+
+@pytest.fixture
+def session(tmp_path):
+    session = Session(sample.gemm(), tmp_path / "gemm.warpdraft.json", QUICK)
+    TOOLS.save(session.document, session.path)
+    yield session
+    session.close()
+
+
+def test_do_undo_redo(session):
+    first = session.document
+    assert session.do(RENAME) and session.document.name == "other" and session.dirty
+    session.undo()
+    assert session.document == first and not session.dirty
+    session.redo()
+    assert session.document.name == "other" and session.revision == 3
+
+
+def test_a_refused_edit_is_a_notice_and_changes_nothing(session):
+    revision = session.revision
+    assert not session.do(edits.DeleteNode("nobody"))
+    assert (session.notice.kind, session.revision) == ("error", revision)
+
+
+def test_several_edits_are_one_step(session):
+    first = session.document
+    assert session.do_all((RENAME, edits.SetDocument("target", "sm_100a")), "both")
+    session.undo()
+    assert session.document == first
+    assert not session.do_all((RENAME, edits.DeleteNode("nobody")))
+    assert session.document == first
+
+
+def test_selection_names_only_what_exists(session):
+    session.select("op", ("load.00", "nobody"))
+    assert session.selection == Selection("op", ("load.00",))
+    session.do(edits.DeleteNode("load.00"))
+    assert session.selection == Selection()
+    session.select("resource", ("smem_ab",))
+    assert session.selection.first == "smem_ab"
+
+
+def test_results_come_and_late_ones_are_dropped(tmp_path):
+    hold, seen = threading.Event(), []
+
+    def slow(document):
+        seen.append(document.name)
+        if document.name == "persistent_gemm":
+            hold.wait(5)
+        return no_findings(document)
+
+    session = Session(sample.gemm(), None, replace(QUICK, verify=slow))
+    session.do(RENAME)
+    assert session.checking
+    hold.set()
+    assert session.settle()
+    assert session.report.value.document == "other" and not session.checking
+    session.close()
+
+
+def test_a_defect_in_an_analysis_is_told_not_raised():
+    def broken(document):
+        raise KeyError("x")
+
+    session = Session(sample.gemm(), None, replace(QUICK, verify=broken))
+    assert session.settle()
+    assert session.report.value is None and "KeyError" in session.report.problem
+    session.close()
+
+
+def test_a_finding_stays_selected_while_it_lasts():
+    def verify(document):
+        found = (
+            [Finding("WD801", "x", Severity.ADVICE, "m", ops=("load.02",))]
+            if document.name != "other"
+            else []
+        )
+        return Report(document.name, "safe", Scope("all"), tuple(found))
+
+    session = Session(sample.gemm(), None, replace(QUICK, verify=verify))
+    assert session.settle()
+    session.select("finding", (finding_key(session.report.value.findings[0]),))
+    session.do(edits.SetDocument("target", "sm_100a"))
+    session.settle()
+    assert session.selection.kind == "finding"
+    session.do(RENAME)
+    session.settle()
+    assert session.selection == Selection()
+    session.close()
+
+
+def test_save_and_undo_across_it(session):
+    session.do(RENAME)
+    assert session.save() and not session.dirty
+    assert TOOLS.load(session.path).name == "other"
+    session.undo()
+    assert session.dirty and session.document.name == "persistent_gemm"
+
+
+def test_save_without_a_place_or_to_a_bad_one_is_told(tmp_path):
+    session = Session(sample.gemm(), None, QUICK)
+    assert not session.save() and "Save as" in session.notice.text
+    assert (
+        not session.save(tmp_path / "no" / "such" / "x.warpdraft.json") and "Not saved" in session.notice.text
+    )
+    session.close()
+
+
+def test_autosave_is_kept_offered_and_dropped(session):
+    session.do(RENAME)
+    assert session.settle() and autosave_of(session.path).is_file()
+    again = open_session(session.path, QUICK)
+    assert again.recovery.name == "other" and again.document.name == "persistent_gemm"
+    again.recover(True)
+    assert again.document.name == "other" and again.dirty
+    again.undo()
+    assert again.settle() and not autosave_of(session.path).exists()
+    again.redo()
+    again.save()
+    assert again.settle() and not autosave_of(session.path).exists()
+    again.close()
+
+
+def test_recovery_can_be_refused(session):
+    session.do(RENAME)
+    session.settle()
+    again = open_session(session.path, QUICK)
+    again.recover(False)
+    assert again.document.name == "persistent_gemm" and not autosave_of(session.path).exists()
+    again.close()
+
+
+def test_open_resets_and_a_bad_file_changes_nothing(session, tmp_path):
+    session.do(RENAME)
+    bad = tmp_path / "bad.warpdraft.json"
+    bad.write_text("{")
+    assert not session.open(bad) and session.document.name == "other"
+    other = tmp_path / "b.warpdraft.json"
+    TOOLS.save(replace(sample.gemm(), name="b"), other)
+    assert session.open(other)
+    assert (session.document.name, session.history.past, session.dirty, session.path) == (
+        "b",
+        (),
+        False,
+        other,
+    )
+    with pytest.raises(DocumentError):
+        open_session(bad, QUICK)
+
+
+def test_trip_counts_follow_the_symbols(session):
+    assert set(session.trip_counts) == {"k_tiles", "tiles"}
+    session.set_trip_counts({"k_tiles": 9, "nobody": 1})
+    assert session.trip_counts["k_tiles"] == 9 and "nobody" not in session.trip_counts
+
+
+def test_only_files_under_the_folder_are_opened(tmp_path):
+    root = tmp_path / "work"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "a.warpdraft.json").write_text("")
+    (tmp_path / "secret.warpdraft.json").write_text("")
+    (root / "link.warpdraft.json").symlink_to(tmp_path / "secret.warpdraft.json")
+    folder = Folder(root)
+    assert "sub/a.warpdraft.json" in [folder.label(p) for p in folder.documents()]
+    assert folder.allowed("sub/a.warpdraft.json").is_file()
+    for name in ("../secret.warpdraft.json", str(tmp_path / "secret.warpdraft.json"), "link.warpdraft.json"):
+        with pytest.raises(OutsideFolder):
+            folder.allowed(name)
