@@ -158,9 +158,12 @@ class Cta:
         warp.position += 1
 
     def _join(self, warp: Warp, event: Event) -> None:
-        state = self.states[event.barrier]
-        self.states[event.barrier] = phases.join(state, 1, self.program.barriers[event.barrier].count)
+        barrier, state = self.program.barriers[event.barrier], self.states[event.barrier]
         warp.joined = state.completed
+        try:
+            self.states[event.barrier] = phases.join(state, 1, event.number or barrier.count)
+        except (phases.CountMismatch, phases.OverArrival):
+            self.notes[f"{event.op} meets others at {barrier.name} who count differently: undefined, ignored"] = None
 
     def _signal(self, event: Event, arrivals: int, nbytes: int) -> None:
         try:

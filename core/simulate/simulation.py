@@ -265,7 +265,11 @@ class Simulation:
     def _sync(self, warp: Warp, event: Event, time: int) -> None:
         signal = self.signals[event.barrier]
         generation = signal.state.completed
-        signal.state = phases.join(signal.state, 1, signal.warps)
+        try:
+            signal.state = phases.join(signal.state, 1, event.number or signal.warps)
+        except (phases.CountMismatch, phases.OverArrival):
+            name = self.program.barriers[event.barrier].name
+            self.notes[event.op] = f"{event.op} meets others at {name} who count differently: ignored"
         if event.kind is EventKind.BAR_ARRIVE:
             self._pay(warp, event, time, self.costs.arrive)
         else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..document import Document, Loop, Node, Op
-from ..expressions import evaluate, symbols_of
+from ..expressions import symbols_of
 from ..tree import walk
+from ..unroll import trip_count
 
 TILES = 2  # enough to show how one tile's end overlaps the next one's start
 TRIPS = 8  # two rounds of the usual four stages
@@ -52,8 +53,7 @@ def _count(nodes: Sequence[Node], values: Mapping[str, int]) -> int:
         if isinstance(node, Op):
             total += 1
         elif isinstance(node, Loop):
-            start, stop, step = (evaluate(e, values) for e in (node.start, node.stop, node.step))
-            total += max(0, -(-(stop - start) // step) if step > 0 else 0) * _count(node.body, values)
+            total += trip_count(node, values) * _count(node.body, values)
         else:
             total += _count(node.body, values)
     return total

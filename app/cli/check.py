@@ -1,0 +1,72 @@
+"""`warpdraft check`: verify a document, or every schedule that a script builds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from .inputs import check_symbols, is_script, read_document, trip_counts
+from .output import print_json
+from .scripts import Built, run_script
+
+if TYPE_CHECKING:
+    from warpdraft.core.findings import Report
+
+CODES = {"safe": 0, "unsafe": 1, "incomplete": 3}
+BADNESS = (
+    0,
+    3,
+    1,
+)  # exit codes from best to worst: an error that was found outweighs a check that did not finish
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Adds the command to the parser."""
+    parser = commands.add_parser("check", help="verify a document, or what a script builds")
+    parser.add_argument(
+        "path", metavar="PATH", help="a .warpdraft.json, or a .py: every TaskManager that it builds"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON (several: as a list)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=A:B",
+        help="trip counts to try, both ends included: k_tiles=0:64",
+    )
+    parser.add_argument("--strict-lanes", action="store_true", help="lanes of a warp may drift apart")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 0 safe, 1 errors found, 3 incomplete; of several schedules the worst."""
+    from warpdraft.core.verify import verify
+
+    counts = trip_counts(options.set)
+    built = run_script(options.path) if is_script(options.path) else Built((read_document(options.path),))
+    check_symbols(counts, built.documents)
+    reports = [
+        verify(
+            document,
+            trip_counts={s.name: counts[s.name] for s in document.symbols if s.name in counts} or None,
+            strict_lanes=options.strict_lanes,
+        )
+        for document in built.documents
+    ]
+    _print(reports, built, options.json)
+    if built.error:
+        print(f"warpdraft: {options.path}: {' '.join(built.error.split())}", file=sys.stderr)
+    codes = [CODES[r.verdict] for r in reports] + ([CODES["unsafe"]] if built.error else [])
+    return max(codes, key=BADNESS.index)
+
+
+def _print(reports: list[Report], built: Built, as_json: bool) -> None:
+    from warpdraft.core.report import render_report, report_json
+
+    pairs = list(zip(built.documents, reports, strict=True))
+    if as_json:
+        values = [report_json(document, report) for document, report in pairs]
+        print_json(values[0] if len(values) == 1 else values)
+        return
+    if pairs:
+        print("\n\n".join(render_report(document, report) for document, report in pairs))

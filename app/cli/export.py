@@ -1,0 +1,57 @@
+"""`warpdraft export`: the kernel module of a document."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from warpdraft.core.document import Document
+
+from .errors import BadInput
+from .inputs import TARGETS, one_document
+from .output import write
+
+REFUSED = 1
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Adds the command to the parser."""
+    parser = commands.add_parser("export", help="write the Python kernel module")
+    parser.add_argument("path", metavar="PATH", help="a .warpdraft.json, or a .py that builds one schedule")
+    parser.add_argument(
+        "-o", dest="output", metavar="KERNEL.py", required=True, help="file to write (-: print)"
+    )
+    parser.add_argument("--target", choices=TARGETS, help="instead of the document's own")
+    parser.add_argument("--profile", action="store_true", help="stamp each op's begin and end")
+    parser.add_argument(
+        "--watchdog", action="store_true", help="bound every wait, and report the one that never ends"
+    )
+    parser.add_argument("--unsafe", action="store_true", help="export although the check finds errors")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 0, or 1 if the check finds errors."""
+    document = one_document(options.path, options.target or "")
+    source = module_of(document, options.unsafe, profile=options.profile, watchdog=options.watchdog)
+    if source is None:
+        return REFUSED
+    write(options.output, source)
+    if options.output != "-":
+        print(f"{options.output}: kernel module of {document.name} for {document.target}")
+    return 0
+
+
+def module_of(document: Document, unsafe: bool, **builds: bool) -> str | None:
+    """The module's source, or None (and the reason on standard error) if the check forbids it. Raises BadInput."""
+    from warpdraft.backends.cutedsl import ExportRefused, LoweringError, export_module
+
+    try:
+        return export_module(document, unsafe=unsafe, **builds)
+    except ExportRefused as refused:
+        for finding in refused.findings:
+            print(f"{finding.severity}[{finding.code}]: {finding.message}", file=sys.stderr)
+        print(f"warpdraft: refused: {refused} (--unsafe overrides)", file=sys.stderr)
+        return None
+    except LoweringError as error:
+        raise BadInput(f"{document.name}: {error}") from None

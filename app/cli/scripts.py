@@ -1,0 +1,121 @@
+"""Runs an authoring script and takes the schedules that it builds."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpdraft.core import ScheduleError, TaskManager
+from warpdraft.core.document import Document
+
+from .errors import BadInput
+
+RUN_NAME = "__warpdraft__"  # not "__main__": what a script does when it is started by hand stays undone
+BUILD = "build"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The documents of every manager that a script built, in order; ``error`` the ScheduleError that ended it ("")."""
+
+    documents: tuple[Document, ...]
+    error: str = ""
+
+
+def run_script(path: str) -> Built:
+    """Runs ``path``, then its function ``build`` if it has one; what it prints goes to standard error.
+
+    A ScheduleError is a result (`Built.error`); any other exception, and a script that builds nothing, raises BadInput.
+    """
+    if not Path(path).is_file():
+        raise BadInput(f"{path}: {'is a folder' if Path(path).is_dir() else 'no such file'}")
+    error = ""
+    with _recorded() as managers, _output_to_stderr(), _as_script(path):
+        try:
+            _run(path)
+        except ScheduleError as refused:
+            error = str(refused)
+        except SystemExit as leaving:
+            if leaving.code not in (None, 0):
+                raise BadInput(f"{path}: ended itself with status {leaving.code}") from None
+        except (Exception, KeyboardInterrupt) as failure:
+            if isinstance(failure, KeyboardInterrupt):
+                raise
+            raise BadInput(f"{path}{_line(failure, path)}: {type(failure).__name__}: {failure}") from None
+    if not managers and not error:
+        raise BadInput(f"{path}: builds no TaskManager, neither at module level nor in {BUILD}()")
+    return Built(tuple(m.document for m in managers), error)
+
+
+def _run(path: str) -> None:
+    build = runpy.run_path(path, run_name=RUN_NAME).get(BUILD)
+    if callable(build) and _needs_nothing(build):
+        build()
+
+
+def _needs_nothing(function: Any) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(p.default is not inspect.Parameter.empty or p.kind in free for p in parameters)
+
+
+@contextlib.contextmanager
+def _recorded() -> Iterator[list[TaskManager]]:
+    """Collects the managers that are built inside."""
+    managers: list[TaskManager] = []
+    original = TaskManager.__init__
+
+    def recording(self: TaskManager, *arguments: Any, **keywords: Any) -> None:
+        original(self, *arguments, **keywords)
+        managers.append(self)
+
+    TaskManager.__init__ = recording  # type: ignore[method-assign]
+    try:
+        yield managers
+    finally:
+        TaskManager.__init__ = original  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _output_to_stderr() -> Iterator[None]:
+    """Standard output is the command's own: what a script (or a program that it starts) prints goes to standard error."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+@contextlib.contextmanager
+def _as_script(path: str) -> Iterator[None]:
+    """Modules beside the script can be imported, and it sees its own name as the only argument."""
+    arguments, folders = sys.argv, list(sys.path)
+    sys.argv = [path]
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = arguments, folders
+
+
+def _line(failure: BaseException, path: str) -> str:
+    """ ":12", the script's own line in which ``failure`` came up, if there is one."""
+    if isinstance(failure, SyntaxError) and failure.filename == path:
+        return f":{failure.lineno}"
+    own = [f.lineno for f in traceback.extract_tb(failure.__traceback__) if f.filename == path]
+    return f":{own[-1]}" if own else ""
