@@ -14,7 +14,7 @@ from .authoring.pipelines import PipelineConfig
 from .authoring.queues import PdlLaunchBarrier, PdlWaitBarrier, WorkQueue
 from .authoring.resources import MemoryResource
 from .document import WARP_SLICE, WHOLE, Footprint, Kernel, Pipeline, Resource, Space, Storage, Tensor, Work
-from .python_text import Expressions, Imports, call, keywords, literal
+from .python_text import Expressions, Imports, call, is_keyword, keywords, literal
 
 DECORATOR_WORDS = {
     "engine",
@@ -69,7 +69,7 @@ class ResourceWriter:
             options.append(("body", literal(work.body)))
         if work.code:
             options.append(("code", literal(work.code)))
-        plain = all(k.isidentifier() and k not in DECORATOR_WORDS for k, _ in work.params)
+        plain = all(is_keyword(k) and k not in DECORATOR_WORDS for k, _ in work.params)
         if plain:
             options += [(k, literal(v)) for k, v in work.params]
         else:
@@ -109,7 +109,7 @@ class ResourceWriter:
         if own is WorkQueue and resource.name in self.tiles:
             options.append(("tiles", self.expressions(self.tiles[resource.name])))
         known = set(WorkQueue.__dataclass_fields__)
-        if own is WorkQueue and all(k.isidentifier() and k not in known for k, _ in resource.params):
+        if own is WorkQueue and all(is_keyword(k) and k not in known for k, _ in resource.params):
             options += [(k, literal(v)) for k, v in resource.params]
         elif resource.params:
             options.append(("params", self.mapping(resource.params)))

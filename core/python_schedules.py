@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from .authoring.calls import RESERVED
+from .authoring.queues import WorkQueue
 from .authoring.recording import Recorder
 from .authoring.resources import is_work_name
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
-from .python_resources import ResourceWriter
-from .python_text import Expressions, Imports, Lines, Names, keywords, literal
+from .python_resources import ResourceWriter, ready_made
+from .python_text import Expressions, Imports, Lines, Names, call, keywords, literal
 from .tree import find_resource, find_work
 
 FREE_CALLS = {
@@ -59,7 +60,8 @@ class ScheduleWriter:
         self.tiles = resources.tiles
         self.recorder = Recorder("")
         self.mentioned = set(mentioned(task.body))
-        self.variables: dict[str, str] = {}  # values and loops defined so far -> variable
+        self.variables: dict[str, str] = {}  # value returned so far -> variable
+        self.handles: dict[str, str] = {}  # loop opened so far -> variable
         self.lines = Lines()
 
     def write(self, nodes: Sequence[Node]) -> None:
@@ -80,17 +82,17 @@ class ScheduleWriter:
         variable = UNNAMED[loop.kind] if unseen else self.names.new(loop.var)
         options = [] if self.recorder.name_once(variable) == loop.var else [f"name={literal(loop.var)}"]
         if loop.kind == "tile":
-            head = f"{self.imports('work_tile_loop')}({', '.join([*self.tile_arguments(loop), *options])})"
+            head, arguments = self.imports("work_tile_loop"), self.tile_arguments(loop)
         else:
             bounds = [loop.start, loop.stop, loop.step]
-            texts = [self.expressions(b) for b in (bounds if loop.step != 1 else bounds[:2])]
+            arguments = [self.expressions(b) for b in (bounds if loop.step != 1 else bounds[:2])]
             if loop.unroll is not None:
                 options.append(f"unroll={loop.unroll}")
-            head = f"{self.imports('domain_loop')}({', '.join([*texts, *options])})"
+            head = self.imports("domain_loop")
         if not unseen:
-            self.variables[loop.var] = variable
-            head += f" as {variable}"
-        with self.lines.block(f"with {head}:"):
+            self.handles[loop.var] = variable
+        tail = ":" if unseen else f" as {variable}:"
+        with self.lines.block(call(f"with {head}", [*arguments, *options], tail, self.lines.room)):
             self.write(loop.body)
 
     def tile_arguments(self, loop: Loop) -> list[str]:
@@ -102,7 +104,8 @@ class ScheduleWriter:
         arguments = [self.objects[loop.queue]]
         if loop.skip_if:
             arguments.append(f"skip_if={literal(loop.skip_if)}")
-        if self.tiles.get(loop.queue) != loop.stop:
+        queue = find_resource(self.document, loop.queue)
+        if queue is None or ready_made(queue) is not WorkQueue or self.tiles.get(loop.queue) != loop.stop:
             arguments.append(f"tiles={self.expressions(loop.stop)}")
         return arguments
 
@@ -117,7 +120,7 @@ class ScheduleWriter:
             tested = self.value(Token(guard.token)) if guard.token else literal(guard.key)
             key = f", key={literal(guard.key)}" if guard.token or not guard.key else ""
             return f"{self.imports(kind.value)}({tested}{key})"
-        handle = self.variables.get(guard.loop) or f"{self.imports('named_loop')}({literal(guard.loop)})"
+        handle = self.handles.get(guard.loop) or f"{self.imports('named_loop')}({literal(guard.loop)})"
         if kind is GuardKind.EVERY:
             start = f", start={guard.start}" if guard.start else ""
             return f"{handle}.every({guard.period}{start})"
@@ -182,7 +185,8 @@ class ScheduleWriter:
     def value(self, value: Token | Value) -> str:
         """An argument."""
         if isinstance(value, Token):
-            return self.variables.get(value.name) or f"{self.imports('named_token')}({literal(value.name)})"
+            known = self.variables.get(value.name) or self.handles.get(value.name)
+            return known or f"{self.imports('named_token')}({literal(value.name)})"
         return literal(value)
 
 

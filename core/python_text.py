@@ -63,7 +63,12 @@ class Lines:
 
     def add_call(self, head: str, arguments: Iterable[str], tail: str = "") -> None:
         """Append ``head(arguments)tail``, an argument a line if it is long."""
-        self.add(call(head, arguments, tail, WIDTH - 4 * self._depth))
+        self.add(call(head, arguments, tail, self.room))
+
+    @property
+    def room(self) -> int:
+        """Columns left of the present line."""
+        return WIDTH - 4 * self._depth
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -98,11 +103,16 @@ def literal(value: Value) -> str:
     return repr(value)
 
 
+def is_keyword(name: str) -> bool:
+    """Whether ``name=`` can be written in a call."""
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
 def keywords(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """``name=text`` for each pair; names that are no identifiers go into one ``**{...}``."""
+    """``name=text`` for each pair; names that cannot be written so go into one ``**{...}`` at the end."""
     items = list(pairs)
-    plain = [f"{k}={v}" for k, v in items if k.isidentifier() and not keyword.iskeyword(k)]
-    odd = ", ".join(f"{literal(k)}: {v}" for k, v in items if not k.isidentifier() or keyword.iskeyword(k))
+    plain = [f"{k}={v}" for k, v in items if is_keyword(k)]
+    odd = ", ".join(f"{literal(k)}: {v}" for k, v in items if not is_keyword(k))
     return [*plain, f"**{{{odd}}}"] if odd else plain
 
 

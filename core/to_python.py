@@ -61,9 +61,8 @@ class _Module:
         self.schedules()
         self.lines.add("\n")
         with self.lines.block("def build():"):
-            self.lines.add(
-                f'"""The schedule {self.document.name}."""' if self.document.name.isidentifier() else ""
-            )
+            if self.document.name.isidentifier():
+                self.lines.add(f'"""The schedule {self.document.name}."""')
             self.declarations(classes)
             self.manager()
         return "\n".join([*self.header(), *self.lines.lines]).rstrip() + "\n"

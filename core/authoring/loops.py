@@ -176,6 +176,8 @@ def _condition(kind: GuardKind, cond: Any, key: Any) -> Block:
     if isinstance(cond, DataFlowToken):
         origin = cond.origin
         return Block(at, CapturedGuard(0, kind, source, key=name, token=cond.name_for(at), origin=origin))
+    if isinstance(cond, LoopHandle):
+        return Block(at, CapturedGuard(0, kind, source, key=name, token=cond.loop_variable(at)))
     if name is None:
         name = cond if isinstance(cond, str) else at.name_once("condition")
     return Block(at, CapturedGuard(0, kind, source, key=name))
