@@ -53,19 +53,28 @@ from .authoring.tasks import Task
 from .authoring.values import StageInfo, TaskLocalVariable
 from .authoring.works import consumer_work, producer_work
 from .document import Document, Engine, Footprint, Part, Signal, Space, Storage
+from .equality import equal_schedules
 from .expressions import ceil_div, symbol
-from .findings import Finding, Report, Severity
+from .findings import Finding, Fix, Report, Scope, Severity, Step
+from .history import History
+from .report import render_report
+from .store import DocumentError, dumps, load, loads, save
+from .to_python import to_python
+from .verify import verify
 
 __all__ = [
     "FIRST_ITER",
     "LAST_ITER",
     "AsyncGroup",
     "Document",
+    "DocumentError",
     "Engine",
     "Every",
     "Finding",
+    "Fix",
     "Footprint",
     "GmemTensor",
+    "History",
     "Kernel",
     "MBarrier",
     "MemoryResource",
@@ -81,6 +90,7 @@ __all__ = [
     "Report",
     "Schedule",
     "ScheduleError",
+    "Scope",
     "Severity",
     "Signal",
     "SignalingThreads",
@@ -88,6 +98,7 @@ __all__ = [
     "SmemAllocator",
     "Space",
     "StageInfo",
+    "Step",
     "Storage",
     "Task",
     "TaskLocalVariable",
@@ -111,15 +122,23 @@ __all__ = [
     "create_umma_async_pipeline_cfg",
     "create_umma_umma_pipeline_cfg",
     "domain_loop",
+    "dumps",
     "elect_lane",
     "elect_warp",
+    "equal_schedules",
     "fence_proxy_async",
+    "load",
+    "loads",
     "named_loop",
     "named_token",
     "producer_work",
+    "render_report",
+    "save",
     "schedule",
     "symbol",
     "sync_warp",
+    "to_python",
+    "verify",
     "when_false",
     "when_true",
     "work_tile_loop",

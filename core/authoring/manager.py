@@ -86,7 +86,7 @@ class TaskManager:
 
     def verify(self, **options: Any) -> Report:
         """Check the schedule; options as for `core.verify.verify`. Prints nothing."""
-        from ..verify import verify  # the verifier is heavy, and capture must work without it
+        from ..verify import verify  # late: the verifier is not needed to capture
 
         return verify(self.document, **options)
 
