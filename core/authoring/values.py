@@ -40,4 +40,4 @@ class TaskLocalVariable:
     @staticmethod
     def uninitialized() -> Any:
         """A dataclass field for such a variable, to be set in ``__post_init__``; usable in ``returns=``."""
-        return dataclasses.field(init=False, default=None, metadata={"task_local_variable": True})
+        return dataclasses.field(init=False, metadata={"task_local_variable": True})
