@@ -47,7 +47,7 @@ def unroll(
     for task in machine.document.tasks:
         for warps in machine.classes(task) if representatives else [(w,) for w in range(task.num_warps)]:
             stream = Stream(task.name, warps[0], len(warps), warps)
-            _Warp(machine, task, stream, values, conditions or {}).block(task.body)
+            WarpWalk(machine, task, stream, values, conditions or {}).block(task.body)
             streams.append(stream)
     return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
 
@@ -61,7 +61,7 @@ def trip_count(loop: Loop, values: Mapping[str, int]) -> int:
     return max(0, -((start - stop) // step)) if step else 0
 
 
-class _Warp:
+class WarpWalk:
     """Walks one task as one of its warps and records the events."""
 
     def __init__(

@@ -15,6 +15,7 @@ from .document import Document
 from .findings import Finding, Report, Scope, Severity
 from .hazards import HAZARDS
 from .hazards.counts import corrected, mismatches
+from .hazards.trace import Trace
 from .machine import Machine
 from .run import Run, execute
 from .valuations import Patterns, Values, condition_patterns, cost, valuations
@@ -37,7 +38,8 @@ def verify(
     """
     start = perf_counter()
     search = _Search(document, trip_counts, start + budget)
-    search.collector.add(finding for h in HAZARDS for finding in h.check(document))
+    trace = Trace(document)
+    search.collector.add(finding for h in HAZARDS for finding in (*h.check(document), *h.follow(trace)))
     search.explore()
     rows = _without_consequences(search)
     verdict = "safe"

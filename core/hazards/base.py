@@ -9,6 +9,7 @@ from typing import Any
 from ..document import Document
 from ..findings import Finding, Fix, Severity
 from ..run import Run
+from .trace import Trace
 
 
 def no_document_check(document: Document) -> Iterable[Finding]:
@@ -21,6 +22,11 @@ def no_run_check(run: Run) -> Iterable[Finding]:
     return ()
 
 
+def no_trace_check(trace: Trace) -> Iterable[Finding]:
+    """The detector of rules that need no walk along a warp's path."""
+    return ()
+
+
 def no_fix(document: Document, finding: Finding) -> Iterable[Fix]:
     """The fixes of rules whose repair needs a decision that only the author can make."""
     return ()
@@ -30,8 +36,8 @@ def no_fix(document: Document, finding: Finding) -> Iterable[Fix]:
 class Hazard:
     """A rule: ``rule`` in one line, ``why`` it hurts on hardware, a ``bad`` schedule and its repair ``good``.
 
-    ``check`` reads the document once, ``examine`` looks at one execution, ``repair`` proposes fixes of a finding (they are
-    offered only after the edited document has been verified again).
+    ``check`` reads the document once, ``follow`` what each warp does in its order, ``examine`` one execution of all;
+    ``repair`` proposes fixes of a finding, offered only after the edited document has been verified again.
     """
 
     code: str
@@ -41,6 +47,7 @@ class Hazard:
     bad: Document
     good: Document
     check: Callable[[Document], Iterable[Finding]] = no_document_check
+    follow: Callable[[Trace], Iterable[Finding]] = no_trace_check
     examine: Callable[[Run], Iterable[Finding]] = no_run_check
     repair: Callable[[Document, Finding], Iterable[Fix]] = no_fix
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..document import OpKind
+from ..expressions import Operation
 from ..findings import Finding, Severity
 from ..program import EventKind
 from ..run import Run
 from ..tree import ops_of
 from .base import Hazard, plural, unique
-from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .examples import K, acquire, commit, document, fence, loop, release, ring, task, wait, work
 
 CODE, NAME = "WD210", "unbalanced"
 
@@ -76,9 +77,6 @@ def _finding(run: Run, resource: str, count: int, stuck: bool) -> Finding:
 
 
 def _loops(more: int):
-    from ..expressions import Operation
-    from .examples import K
-
     stop = Operation("+", K, more) if more else K
     return document(
         "the producer runs one stage ahead of the consumer" if more else "as many commits as waits",

@@ -1,0 +1,50 @@
+"""WD601  smem-capacity: more shared memory than a CTA can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document, Space
+from ..findings import Finding
+from ..layout import SMEM_CAPACITY, layout
+from .base import Hazard, error
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+
+CODE, NAME = "WD601", "smem-capacity"
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """The total of data and barriers against what fits."""
+    found = layout(document)
+    if found.smem_bytes > SMEM_CAPACITY:
+        stored = [r for r in document.resources if r.storage and r.space is Space.SMEM]
+        yield error(
+            CODE,
+            NAME,
+            f"{found.smem_bytes} B of shared memory do not fit into {SMEM_CAPACITY} B",
+            resources=tuple(r.name for r in stored),
+            expected=f"at most {SMEM_CAPACITY} B",
+            actual=f"{found.smem_bytes} B",
+            notes=tuple(f"{r.name}: {r.storage.stages} x {r.storage.bytes} B" for r in stored if r.storage),
+        )
+
+
+def _ring(stages: int):
+    ab = ring(stages=stages, size=49152)
+    return document(
+        f"a ring of {stages} stages of 48 KiB",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ab,),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="Data, barriers and scheduler slots fit into the shared memory of a CTA.",
+    why="The launch fails, after all the compiling.",
+    bad=_ring(5),
+    good=_ring(4),
+    check=check,
+)

@@ -1,0 +1,186 @@
+"""What one warp does in its own order: brackets of pipelines, peeks, views and tokens, step by step.
+
+Follows the unroller, so that loops, guards and cursors mean here what they mean in an execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
+from ..footprints import engine_of
+from ..machine import Machine
+from ..program import Stream
+from ..tree import ops_of
+from ..unroll import WarpWalk
+from ..valuations import cost, symbol_ranges
+
+MAX_EVENTS = 20_000  # of one walk
+OPENS = {OpKind.ACQUIRE: "producer", OpKind.WAIT: "consumer"}
+CLOSES = {OpKind.COMMIT: "producer", OpKind.RELEASE: "consumer"}
+PEEKS = {OpKind.TRY_ACQUIRE: "producer", OpKind.TRY_WAIT: "consumer"}
+OPENING = {"producer": "acquire", "consumer": "wait"}
+
+
+class Problem(NamedTuple):
+    """A step out of order: ``kind`` says which, ``text`` what; ``at`` is the iteration in words."""
+
+    kind: str
+    task: str
+    op: str
+    resource: str
+    text: str
+    at: str
+    other: str = ""
+
+
+class Trace:
+    """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems: dict[tuple[str, str], Problem] = {}
+        machine = Machine(document)
+        for values in _choices(document):
+            for task in document.tasks:
+                for warps in machine.classes(task):
+                    _Follower(
+                        machine, task, Stream(task.name, warps[0], len(warps), warps), values, self
+                    ).block(task.body)
+
+    def of(self, kind: str) -> list[Problem]:
+        """The problems of one kind."""
+        return [p for p in self.problems.values() if p.kind == kind]
+
+
+def _choices(document: Document) -> list[dict[str, int]]:
+    ranges = symbol_ranges(document)
+    found = [
+        {name: values[min(place, len(values) - 1)] for name, values in ranges.items()} for place in (0, 3)
+    ]
+    return [v for v in found[: len(ranges) + 1] if cost(document, v) <= MAX_EVENTS]
+
+
+class _Follower(WarpWalk):
+    """One warp's walk, with what is open at each step."""
+
+    def __init__(
+        self, machine: Machine, task: Task, stream: Stream, values: Mapping[str, int], trace: Trace
+    ) -> None:
+        super().__init__(machine, task, stream, values, {})
+        self.trace = trace
+        ops = list(ops_of(task))
+        self.brackets = {(o.target, side) for o in ops for k, side in OPENS.items() if o.kind is k}
+        self.elsewhere = {
+            (o.target, side)
+            for t in machine.document.tasks
+            for o in ops_of(t)
+            for k, side in OPENS.items()
+            if o.kind is k
+        }
+        self.open: dict[tuple[str, str], int] = {}  # (resource, side) -> brackets
+        self.closed: dict[str, int] = {}  # resource -> releases so far
+        self.begun: dict[str, int] = {}  # resource -> waits so far
+        self.peeked: dict[tuple[str, str], bool] = {}  # whether the last peek is still unused
+        self.tokens: dict[str, tuple[str, int]] = {}  # token -> pipelined resource and use that it comes from
+        self.known: set[str] = set()
+
+    # -- what the unroller calls ----------------------------------------------------------------------------------------
+    def passes(self, guard: Guard) -> bool:
+        if guard.token and guard.token not in self.known:
+            self.problem(
+                "routing", guard, "", f"the condition tests {guard.token}, which nothing has returned yet"
+            )
+        return super().passes(guard)
+
+    def op(self, op: Op) -> None:
+        self.check_tokens(op)
+        resource = self.machine.resources.get(op.target)
+        if resource is not None and resource.pipeline and resource.space is not Space.QUEUE:
+            self.bracket(op)
+        if op.kind is OpKind.WORK:
+            self.check_upstreams(op)
+        self.known.update(op.results)
+        super().op(op)
+
+    # -- brackets -------------------------------------------------------------------------------------------------------
+    def bracket(self, op: Op) -> None:
+        split = self.machine.resources[op.target].pipeline
+        if op.kind in OPENS:
+            side = OPENS[op.kind]
+            key = op.target, side
+            many = split.advance_on_acquire if side == "producer" else split.advance_on_wait
+            self.peek_used(op, key)
+            if many or not self.open.get(key):
+                self.open[key] = self.open.get(key, 0) + 1
+                self.begun[op.target] = self.begun.get(op.target, 0) + (side == "consumer")
+        elif op.kind in CLOSES:
+            key = op.target, CLOSES[op.kind]
+            if not self.held(op, key):
+                self.problem("bracket", op, op.target, f"{op.kind.value} without {OPENING[key[1]]} before it")
+            self.open[key] = max(0, self.open.get(key, 0) - 1)
+            self.closed[op.target] = self.closed.get(op.target, 0) + (key[1] == "consumer")
+        elif op.kind in PEEKS:
+            self.peeked[op.target, PEEKS[op.kind]] = True
+        elif op.kind is OpKind.WORK:
+            self.work_inside(op)
+
+    def held(self, op: Op, key: tuple[str, str]) -> bool:
+        """Whether a bracket is open; another task may hold it for this one."""
+        return bool(self.open.get(key)) or (key not in self.brackets and key in self.elsewhere)
+
+    def peek_used(self, op: Op, key: tuple[str, str]) -> None:
+        if key in self.peeked:
+            if not self.peeked[key]:
+                text = (
+                    f"{op.kind.value} after a try_{op.kind.value} that an earlier {op.kind.value} has used up"
+                )
+                self.problem("stale", op, op.target, text)
+            self.peeked[key] = False
+
+    def work_inside(self, op: Op) -> None:
+        work = self.machine.works.get((op.target, op.work))
+        if work is None or work.auxiliary:
+            return
+        key = op.target, work.role
+        if not self.held(op, key):
+            text = f"{op.work} outside {OPENING[work.role]} and {'commit' if work.role == 'producer' else 'release'}"
+            self.problem("bracket", op, op.target, text)
+        if work.role == "consumer":
+            for token in op.results:
+                self.tokens[token] = (
+                    op.target,
+                    self.closed.get(op.target, 0) + max(0, self.open.get(key, 1) - 1),
+                )
+
+    # -- upstreams ------------------------------------------------------------------------------------------------------
+    def check_upstreams(self, op: Op) -> None:
+        resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
+        if resource is None or work is None:
+            return
+        asynchronous = engine_of(resource, work) is not Engine.WARP
+        for _, value in op.args:
+            source = self.tokens.get(value.name) if isinstance(value, Token) else None
+            if source is None or (source[0], "consumer") not in self.brackets:
+                continue
+            upstream, use = source
+            if use < self.closed.get(upstream, 0) and (asynchronous or value.name in self.works.views):
+                text = f"{op.target}.{op.work} uses {value.name} of {upstream} after its stage was released"
+                self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
+
+    # -- tokens ---------------------------------------------------------------------------------------------------------
+    def check_tokens(self, op: Op) -> None:
+        variables = {loop.var for loop, _, _ in self.loops}
+        for parameter, value in op.args:
+            if isinstance(value, Token) and value.name not in self.known and value.name not in variables:
+                text = (
+                    f"{parameter} of {op.target}.{op.work} takes {value.name}, which nothing has returned yet"
+                )
+                self.problem("routing", op, op.target, text)
+
+    def problem(self, kind: str, node: Node, resource: str, text: str) -> None:
+        at = ", ".join(f"{var} {i}" for var, i in self.at)
+        self.trace.problems.setdefault(
+            (kind, node.id), Problem(kind, self.task.name, node.id, resource, text, at)
+        )

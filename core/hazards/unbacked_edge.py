@@ -1,0 +1,56 @@
+"""WD103  unbacked-edge: no task makes the downstream resource from the upstream one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document
+from ..edits import RemoveEdge
+from ..findings import Finding, Fix
+from .base import Hazard, error
+from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+
+CODE, NAME = "WD103", "unbacked-edge"
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """Edges whose ends no task has as source and destination."""
+    for edge in document.graph:
+        if not any(edge.upstream in t.src and edge.downstream in t.dst for t in document.tasks):
+            yield error(
+                CODE,
+                NAME,
+                f"{edge.downstream} is said to be made from {edge.upstream}, but no task reads the one and writes the other",
+                resources=(edge.downstream, edge.upstream),
+                expected=f"a task with {edge.upstream} in src_resources and {edge.downstream} in dst_resources",
+                actual="none",
+            )
+
+
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """Drop the edge."""
+    downstream, upstream = finding.resources
+    yield Fix(f"remove the edge from {upstream} to {downstream}", (RemoveEdge(upstream, downstream),))
+
+
+def _chain(*graph: tuple[str, str]):
+    return document(
+        "an edge that no task backs" if ("y", "x") in graph else "an edge that a task backs",
+        task("first", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"))),
+        task("second", 4, 1, loop(wait("x"), acquire("y"), work("y", "fill"), commit("y"), release("x"))),
+        task("last", 8, 1, loop(wait("y"), work("y", "read"), release("y"))),
+        resources=(channel("x"), channel("y")),
+        graph=graph,
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="Every edge of the graph has a task that reads the upstream and writes the downstream resource.",
+    why="A dependency that no task carries out is a mistake in the graph or a task that is missing.",
+    bad=_chain(("x", "y"), ("y", "x")),
+    good=_chain(("x", "y")),
+    check=check,
+    repair=repair,
+)
