@@ -6,7 +6,7 @@ from .errors import ExportRefused, LoweringError
 from .export import export_module
 from .lower import lower
 from .printer import op_lines
-from .run import Measurement, run_module
+from .run import Measurement, run_module, run_sizes
 
 __all__ = [
     "CompileError",
@@ -20,4 +20,5 @@ __all__ = [
     "lower",
     "op_lines",
     "run_module",
+    "run_sizes",
 ]

@@ -12,14 +12,15 @@ from .syntax import Blank, Expression, For, Function, If, Line, Statement, Verba
 IMPORTS = (
     (("argparse",), "import argparse"),
     (("json",), "import json"),
+    (("math",), "import math"),
     (("os",), "import os"),
     (("sys",), "import sys"),
+    (("tempfile",), "import tempfile"),
     (("dataclass",), "from dataclasses import dataclass"),
     ((), ""),
     (("cuda",), "import cuda.bindings.driver as cuda"),
     (("cutlass",), "import cutlass"),
-    (("cute",), "import cutlass.cute as cute"),
-    (("Int32",), "from cutlass import Int32"),
+    (("Int32", "cute"), "from cutlass import {}"),
     (("OperandMajorMode", "cpasync", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warpdraft.core.document import Document
-from warpdraft.core.expressions import Integer, Symbol, symbols_of
 
-from .errors import LoweringError
-from .fixed import assignment, definition, functions, imports, names_in, operations, used_names
+from .checks import checks
+from .fixed import definition, functions, imports, names_in, operations, used_names
 from .module import Module
 from .printer import print_source
 from .roles import branches
 from .syntax import (
     Blank,
     Comment,
-    Expression,
     Function,
-    If,
     Line,
     Statement,
     Verbatim,
@@ -25,17 +22,9 @@ from .syntax import (
     attribute,
     binary,
     call,
-    compare,
     expression,
     index,
-    text,
 )
-from .values import plain_python
-
-REFERENCES = {
-    "gemm": ("torch.mm", 2),
-    "copy": ("Tensor.copy_", 1),
-}  # reference: library call, number of inputs
 
 
 def lower(document: Document, heading: str = "") -> str:
@@ -44,10 +33,10 @@ def lower(document: Document, heading: str = "") -> str:
     body = tuple(branches(module))
     kernel = _kernel(module, body)
     host = _launch(module)  # after the kernel: bodies have said by now what they need
-    checks = tuple(_checks(module))
-    names, methods = used_names((*kernel, *host, *checks))
+    ending = tuple(checks(module))
+    names, methods = used_names((*kernel, *host, *ending))
     parts = _prelude(names, methods)
-    fixed = [s.text for s in (*parts, *checks) if isinstance(s, Verbatim)]
+    fixed = [s.text for s in (*parts, *ending) if isinstance(s, Verbatim)]
     for source in fixed:
         names |= names_in(source)
     statements: list[Statement] = [
@@ -59,8 +48,7 @@ def lower(document: Document, heading: str = "") -> str:
         *_section("Operations", parts),
         *_section("Kernel", (*kernel, Blank(2), *host)),
     ]
-    if checks:
-        statements += _section("Running it", checks)
+    statements += _section("Running it", ending)
     return print_source(statements)
 
 
@@ -112,7 +100,7 @@ def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...
         Blank(),
         *module.storage.set_up(),
         Blank(),
-        *module.storage.init_barriers(module.atoms),
+        *module.storage.init_barriers([c.atom for c in module.copies]),
         Blank(),
     ]
     parameters = tuple((a.name, expression(a.annotation)) for a in module.arguments)
@@ -147,76 +135,11 @@ def _launch(module: Module) -> tuple[Statement, ...]:
     )
     parameters = tuple((t.name, expression("cute.Tensor")) for t in module.kernel.tensors)
     more = (("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
-    return (Function("launch", (*parameters, *more), (*module.host, launched), expression("cute.jit")),)
-
-
-# -- the self-check
-def _checks(module: Module) -> Iterator[Statement]:
-    kernel = module.kernel
-    if not kernel.reference:
-        return
-    if kernel.reference not in REFERENCES:
-        raise LoweringError(f"reference {kernel.reference!r} is not one of {', '.join(REFERENCES)}")
-    library, inputs = REFERENCES[kernel.reference]
-    names = {role: tuple(t.name for t in kernel.tensors if t.role == role) for role in ("in", "out")}
-    if (len(names["in"]), len(names["out"])) != (inputs, 1):
-        raise LoweringError(f"reference {kernel.reference!r} needs {inputs} input tensors and one output")
-    yield assign("NAME", text(module.document.name))
-    yield assign("ARCH", text(module.document.target))
-    yield assign("INPUTS", _strings(names["in"]))
-    yield assign("OUTPUTS", _strings(names["out"]))
-    yield assign("SIZES", call("dict", **dict(kernel.sizes)))
-    yield assign("LIBRARY", text(library))
-    for line in ("DTYPES", "LIMITS"):
-        yield Verbatim(assignment("selfcheck", line))
-    yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
-    for part in ("reference", "library", "work"):
-        source = definition("references", f"{kernel.reference}_{part}")
-        yield from (Blank(2), Verbatim(source.replace(f"def {kernel.reference}_{part}(", f"def {part}(")))
-    for name in functions("selfcheck"):
-        if name not in ("launch", "shapes", "check_sizes", "reference", "library", "work"):
-            yield from (Blank(2), Verbatim(definition("selfcheck", name)))
-    yield from (Blank(2), Verbatim('if __name__ == "__main__":\n    sys.exit(main())'))
-
-
-def _strings(names: tuple[str, ...]) -> Expression:
-    return expression(tuple(text(n) for n in names))
-
-
-def _size_names(module: Module) -> list[str]:
-    found: dict[str, None] = {}
-    for tensor in module.kernel.tensors:
-        for extent in tensor.shape:
-            found |= dict.fromkeys(s.name for s in symbols_of(extent))
-    return list(found)
-
-
-def _shapes(module: Module) -> Statement:
-    shapes = call("dict", **{t.name: tuple(plain_python(e) for e in t.shape) for t in module.kernel.tensors})
-    sizes = tuple((name, None) for name in _size_names(module))
-    return Function("shapes", sizes, (Verbatim("return " + _one_line(shapes)),), doc="The tensors' shapes.")
-
-
-def _one_line(value: Expression) -> str:
-    return print_source([Line(value)]).strip()
-
-
-def _check_sizes(module: Module) -> Statement:
-    """A function that raises ValueError for sizes that the schedule was not checked for, or that TMA cannot address."""
-    body: list[Statement] = []
-    trips = dict(module.kernel.trip_counts)
-    for symbol in module.document.symbols:
-        if symbol.min > 0:
-            value: Integer = trips.get(symbol.name, Symbol(symbol.name))
-            if {s.name for s in symbols_of(value)} <= set(_size_names(module)):
-                message = text(f"{symbol.name} must be at least {symbol.min}")
-                test = compare(plain_python(value), "<", symbol.min)
-                body.append(If(((test, (Verbatim(f"raise ValueError({_one_line(message)})"),)),)))
-    for tensor in module.kernel.tensors:
-        row = plain_python(tensor.shape[-1])
-        unit = 16 // module.dtype.bytes  # strides of a tensor map are multiples of 16 bytes
-        message = text(f"rows of {tensor.name} must be a multiple of {unit} elements")
-        test = compare(binary(row, "%", unit), "!=", 0)
-        body.append(If(((test, (Verbatim(f"raise ValueError({_one_line(message)})"),)),)))
-    sizes = tuple((name, None) for name in _size_names(module))
-    return Function("check_sizes", sizes, tuple(body), doc="Refuse sizes that the kernel does not take.")
+    return (
+        Function(
+            "launch",
+            (*parameters, *more),
+            (*module.host, *(c.made for c in module.copies), launched),
+            expression("cute.jit"),
+        ),
+    )

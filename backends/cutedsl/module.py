@@ -30,6 +30,10 @@ class TmaTensor:
 
     atom: str
     tensor: str
+    order: tuple[
+        int, bool, str, str
+    ]  # the tensor's place among the kernel's, then the direction, then the view
+    made: Statement  # on the host
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,8 @@ class Module:
     dtype: DType = field(init=False)
     names: Names = field(default_factory=Names)
     host: list[Statement] = field(default_factory=list)
-    arguments: list[Argument] = field(default_factory=list)
-    atoms: list[str] = field(default_factory=list)
+    scalars: list[Argument] = field(default_factory=list)
+    copies: list[TmaTensor] = field(default_factory=list)
     storage: Storage = field(init=False)
     kernel_name: str = ""
     _known: dict[tuple[Value | tuple, ...], object] = field(default_factory=dict)
@@ -102,7 +106,7 @@ class Module:
         return expression(self._argument(name, "Int32"))
 
     def _argument(self, name: str, annotation: str) -> str:
-        self._once(("argument", name), lambda: self.arguments.append(Argument(name, annotation)) or name)
+        self._once(("argument", name), lambda: self.scalars.append(Argument(name, annotation)) or name)
         return name
 
     def _host(self, wish: str, value: Expression) -> str:
@@ -140,20 +144,21 @@ class Module:
         return self._once(("tma", tensor, view.key, store), lambda: self._make_tma(tensor, view, store))
 
     def _make_tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
-        found = TmaTensor(self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem"))
-        direction = "S2G" if store else "G2S"
-        made = call(
-            "cpasync.make_tiled_tma_atom",
-            call(f"cpasync.CopyBulkTensorTile{direction}Op"),
-            tensor,
-            view.stage_layout(),
-            view.tile,
-        )
-        self.host.append(Line(made, (expression((found.atom, found.tensor)),)))
-        self._argument(found.atom, "cute.CopyAtom")
-        self._argument(found.tensor, "cute.Tensor")
-        self.atoms.append(found.atom)
+        atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
+        operation = call(f"cpasync.CopyBulkTensorTile{'S2G' if store else 'G2S'}Op")
+        made = call("cpasync.make_tiled_tma_atom", operation, tensor, view.stage_layout(), view.tile)
+        position = [t.name for t in self.kernel.tensors].index(tensor)
+        targets = (expression((atom, gmem)),)
+        found = TmaTensor(atom, gmem, (position, store, *view.key), Line(made, targets))
+        self.copies.append(found)
+        self.copies.sort(key=lambda c: c.order)
         return found
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The kernel's parameters: sizes and divisors, then atoms and tensors in the order of the kernel's tensors."""
+        pairs = [(Argument(c.atom, "cute.CopyAtom"), Argument(c.tensor, "cute.Tensor")) for c in self.copies]
+        return [*self.scalars, *(argument for pair in pairs for argument in pair)]
 
     # -- tiles
     def tile_count(self) -> str:

@@ -6,10 +6,13 @@ import keyword
 import re
 
 RESERVED = frozenset(
-    "ARCH DTYPE DTYPES INPUTS Int32 LIBRARY LIMITS NAME OUTPUTS Ops OperandMajorMode PipelineUserType Ring SIZES argparse "
-    "barriers bind block blocks build check check_sizes cpasync cuda cute cutlass dataclass dtype_name json launch "
-    "library main make_pipeline_state make_tensors measure op os pairs partition plain reference report shapes smem "
-    "sms stage stages_at stream swizzled sys tile_at tile_count turns warp warp_idx warpgroup work".split()
+    """
+    argparse barriers bind block blocks build check check_sizes compile_to cpasync cuda cute cutlass dataclass
+    dtype_name json launch library main make_pipeline_state make_tensors math measure op os pairs partition plain
+    reference report shapes smem sms stage stages_at stream swizzled sys tempfile tile_at tile_count turns warp
+    warp_idx warpgroup work ARCH DTYPE DTYPES INPUTS Int32 LIBRARY LIMITS NAME OUTPUTS OperandMajorMode Ops
+    PipelineUserType Ring SIZES
+    """.split()
 )
 
 

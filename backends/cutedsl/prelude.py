@@ -7,8 +7,7 @@ operation is its id in the schedule, the last its occurrence in this warp. PTX t
 from dataclasses import dataclass
 
 import cutlass
-import cutlass.cute as cute
-from cutlass import Int32
+from cutlass import Int32, cute
 from cutlass.cute.nvgpu import cpasync, warpgroup
 
 DTYPE = cutlass.Float16

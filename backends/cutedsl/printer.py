@@ -140,6 +140,12 @@ def _text(value: Expression) -> str:
     if isinstance(value, ast.Tuple):
         comma = "," if len(value.elts) == 1 else ""
         return f"({', '.join(_text(e) for e in value.elts)}{comma})"
+    if isinstance(value, ast.Dict):
+        return (
+            "{"
+            + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in zip(value.keys, value.values, strict=True))
+            + "}"
+        )
     return ast.unparse(value)
 
 

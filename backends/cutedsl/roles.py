@@ -86,7 +86,7 @@ def _task(module: Module, role: Role, task: Task) -> tuple[Statement, ...]:
     body = lower_block(builder, task.body)
     last = task.warp_idx + task.num_warps - 1
     warps = f"warp {task.warp_idx}" if task.num_warps == 1 else f"warps {task.warp_idx} to {last}"
-    opening = [*builder.set_up, *builder.state]
+    opening = builder.opening()
     inside: tuple[Statement, ...] = (*opening, *([Blank()] if opening else []), *body)
     for test in _tests(role, task):
         inside = (If(((test, inside),)),)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +48,25 @@ def run_module(
 
     ``python`` is the interpreter to use: it needs the DSL and torch.
     """
+    asked = [sizes or {}]
+    return run_sizes(source, asked, parameters, timing=timing, seconds=seconds, python=python)[-1]
+
+
+def run_sizes(
+    source: str,
+    sizes: Sequence[Mapping[str, int]],
+    parameters: Mapping[str, str] | None = None,
+    *,
+    timing: bool = True,
+    seconds: float = 120,
+    python: str = sys.executable,
+) -> tuple[Measurement, ...]:
+    """As `run_module`, for several sizes in one process; where it hangs or fails, that comes last."""
     with tempfile.TemporaryDirectory(prefix="warpdraft-") as folder:
         module = Path(folder, "kernel.py")
         module.write_text(source, encoding="utf-8")
-        command = [python, str(module), "--json", *([] if timing else ["--no-timing"])]
-        for option, values in (("--size", sizes), ("--param", parameters)):
+        command = [python, "-u", str(module), "--json", *([] if timing else ["--no-timing"])]
+        for option, values in (*(("--size", s) for s in sizes), ("--param", parameters)):
             if values:
                 command += [option, ",".join(f"{k}={v}" for k, v in values.items())]
         process = subprocess.Popen(
@@ -62,17 +76,20 @@ def run_module(
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return Measurement("hung", f"no end after {seconds:g} s")
-    return _parse(process.returncode, out, err)
+            out, err = process.communicate()
+            return (*_parse(out), Measurement("hung", f"no end after {seconds:g} s"))
+    found = _parse(out)
+    if process.returncode in (0, 1) and found:
+        return found
+    last = [line for line in err.splitlines() if line.strip()][-1:]
+    return (*found, Measurement("failed", last[0] if last else f"ended with status {process.returncode}"))
 
 
-def _parse(status: int, out: str, err: str) -> Measurement:
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    if not lines:
-        last = [line for line in err.splitlines() if line.strip()][-1:]
-        return Measurement("failed", last[0] if last else f"ended with status {status}")
-    found = json.loads(lines[-1])
+def _parse(out: str) -> tuple[Measurement, ...]:
+    return tuple(_measurement(json.loads(line)) for line in out.splitlines() if line.startswith("{"))
+
+
+def _measurement(found: dict) -> Measurement:
     return Measurement(
         "right" if found["right"] else "wrong",
         device=found["device"],

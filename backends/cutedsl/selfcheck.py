@@ -6,12 +6,14 @@ come from the generated part; one of the three-function sets at the end gives re
 
 import argparse
 import json
+import math
 import os
 import sys
+import tempfile
 
 import cuda.bindings.driver as cuda
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE, LIBRARY = "", "sm_90a", {}, (), (), cutlass.Float16, ""
 DTYPES = {"fp16": cutlass.Float16, "bf16": cutlass.BFloat16}
@@ -27,18 +29,18 @@ def shapes(**sizes): ...
 def check_sizes(**sizes): ...
 
 
-def build(keep=False):
-    """Compile for tensors of any size. Needs no GPU; `keep` keeps PTX and cubin."""
+def build(options=""):
+    """Compile for tensors of any size. Needs no GPU."""
     from cutlass.cute import runtime
 
-    options = (cute.GPUArch(ARCH), cute.KeepPTX(keep), cute.KeepCUBIN(keep))
     rows = [
         runtime.make_fake_compact_tensor(
             DTYPE, (cute.sym_int(), cute.sym_int(divisibility=8)), stride_order=(1, 0), assumed_align=16
         )
         for _ in INPUTS + OUTPUTS
     ]
-    return cute.compile[options](launch, *rows, cutlass.Int32(1), runtime.make_fake_stream())
+    stream = runtime.make_fake_stream()
+    return cute.compile(launch, *rows, cutlass.Int32(1), stream, options=f"--gpu-arch {ARCH} {options}")
 
 
 def bind(kernel, tensors):
@@ -81,7 +83,7 @@ def check(kernel, sizes):
         ((o.float() - e.float()).norm() / e.float().norm()).item()
         for o, e in zip(outputs, expected, strict=True)
     ]
-    return max(errors, key=lambda e: (e != e, e))
+    return max(errors, key=lambda error: (math.isnan(error), error))
 
 
 def measure(functions, seconds=4e-3, rounds=15):
@@ -133,28 +135,43 @@ def pairs(text):
 def main():
     global DTYPE
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--size", type=pairs, default={}, help="e.g. " + ",".join(f"{k}={v}" for k, v in SIZES.items())
-    )
+    example = ",".join(f"{name}={value}" for name, value in SIZES.items())
+    parser.add_argument("--size", type=pairs, action="append", help=f"e.g. {example}; again for more sizes")
     parser.add_argument("--param", type=pairs, default={}, help="e.g. dtype=bf16")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--no-timing", action="store_true", help="check only")
     parser.add_argument("--compile", metavar="DIR", help="write kernel.ptx and kernel.cubin; needs no GPU")
     options = parser.parse_args()
-    unknown = sorted((options.size.keys() - SIZES.keys()) | (options.param.keys() - {"dtype"}))
-    if unknown or options.param.get("dtype", "fp16") not in DTYPES:
-        parser.error(f"unknown: {', '.join(unknown) or options.param['dtype']}")
+    asked = [SIZES | {name: int(value) for name, value in size.items()} for size in options.size or [{}]]
+    unknown = sorted(
+        {name for size in asked for name in size} - SIZES.keys() | options.param.keys() - {"dtype"}
+    )
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}")
+    if options.param.get("dtype", "fp16") not in DTYPES:
+        parser.error(f"dtype must be one of {', '.join(DTYPES)}")
     DTYPE = DTYPES[options.param.get("dtype", dtype_name())]
     if options.compile:
-        kernel = build(keep=True)
-        os.makedirs(options.compile, exist_ok=True)
-        for name, content in (("kernel.ptx", kernel.__ptx__.encode()), ("kernel.cubin", kernel.__cubin__)):
-            with open(os.path.join(options.compile, name), "wb") as file:
-                file.write(content)
-        return 0
-    sizes = SIZES | {name: int(value) for name, value in options.size.items()}
-    check_sizes(**sizes)
-    return report(build(), sizes, options)
+        return compile_to(options.compile)
+    for size in asked:
+        try:
+            check_sizes(**size)
+        except ValueError as error:
+            parser.error(f"{size}: {error}")
+    kernel = build()
+    return max([report(kernel, size, options) for size in asked])
+
+
+def compile_to(folder):
+    """Write kernel.ptx and kernel.cubin."""
+    with tempfile.TemporaryDirectory() as scratch:
+        kernel = build(f"--keep-ptx --keep-cubin --dump-dir {scratch}")
+        found = {"kernel.ptx": kernel.__ptx__.encode(), "kernel.cubin": kernel.__cubin__}
+    os.makedirs(folder, exist_ok=True)
+    for name, content in found.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content)
+    return 0
 
 
 def report(kernel, sizes, options):
@@ -176,9 +193,7 @@ def report(kernel, sizes, options):
         verdict = "right" if found["right"] else "WRONG"
         print(f"{NAME} {found['dtype']} {sizes}: {verdict}, relative error {error:.1e} (limit {limit:.0e})")
         if "rate" in found:
-            print(
-                f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}; {LIBRARY} {other * 1e6:.1f} us: {other / own:.3f} of it"
-            )
+            print(f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}; {other / own:.3f} of {LIBRARY}")
     return 0 if found["right"] else 1
 
 

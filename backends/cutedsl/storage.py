@@ -167,7 +167,7 @@ class Storage:
             elif side == "full":
                 empty = binary("barriers", "+", self.barriers[name, "empty"])
                 yield assign(self.rings[name], call("Ring", binary("barriers", "+", number), empty))
-        for view in self.views.values():
+        for view in sorted(self.views.values(), key=lambda v: (v.offset, v.resource)):
             place = binary("smem", "+", view.offset)
             yield assign(
                 view.name, call("stages_at", place, view.stage_layout(), view.stages, view.stage_bytes)

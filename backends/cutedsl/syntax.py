@@ -7,6 +7,7 @@ name ("cute.arch.sync_warp"), `text` makes a string literal.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 Expression = ast.expr
@@ -124,6 +125,11 @@ def index(value: Operand, *items: Operand) -> Expression:
 def listing(*items: Operand) -> Expression:
     """``[items]``"""
     return ast.List([expression(i) for i in items], ast.Load())
+
+
+def mapping(items: Mapping[str, Operand]) -> Expression:
+    """``{"key": value}``"""
+    return ast.Dict([text(key) for key in items], [expression(value) for value in items.values()])
 
 
 def attribute(value: Expression, name: str) -> Expression:

@@ -39,6 +39,9 @@ class TaskBuilder:
     def __init__(self, module: Module, task: Task) -> None:
         self.module, self.task = module, task
         self.names: Names = module.names.child()
+        self.copies: list[
+            tuple[tuple, Statement]
+        ] = []  # partitions of bulk copies, by the order of their tensors
         self.set_up: list[Statement] = []
         self.state: list[Statement] = []  # set-up lines of what the schedule moves: cursors, the work tile
         self.loops: list[Frame] = []
@@ -76,6 +79,11 @@ class TaskBuilder:
     def operation(self, method: str, op: Op, *arguments: Operand) -> Expression:
         """The call of one of the prelude's operations."""
         return call(f"op.{method}", text(op.id), *arguments, self.step)
+
+    def opening(self) -> list[Statement]:
+        """The task's set-up, in an order that does not depend on the order of its ops."""
+        copies = [line for _, line in sorted(self.copies, key=lambda pair: pair[0])]
+        return [*copies, *self.set_up, *self.state]
 
     # -- things that are made once
     def once(self, key: object, make: Callable[[], object]) -> object:

@@ -27,7 +27,7 @@ def partitioned(work: WorkCall, tensor: str, view: SmemView, *, store: bool) -> 
     def make() -> Copy:
         copy = Copy(tma.atom, task.names.new(f"{tensor}_stages"), task.names.new(f"{tensor}_tiles"))
         value = call("partition", tma.atom, view.name, tma.tensor, view.tile)
-        task.set_up.append(Line(value, (expression((copy.stages, copy.tiles)),)))
+        task.copies.append((tma.order, Line(value, (expression((copy.stages, copy.tiles)),))))
         return copy
 
     return task.once(("copy", tma.atom), make)

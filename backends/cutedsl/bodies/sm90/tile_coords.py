@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpdraft.core.document import OpKind, Space
+from warpdraft.core.document import OpKind, Parameters, Space
 from warpdraft.core.footprints import target_work
 from warpdraft.core.tree import find_resource, ops_of
 
@@ -21,7 +21,8 @@ from ..body import WorkCall
 
 @dataclass(frozen=True, slots=True)
 class TileCoords:
-    """Parameters: ``band`` for a kernel without a work queue (default 1)."""
+    """Parameters: ``band`` for a kernel without a work queue (default 8: neighbouring CTAs share rows of A and
+    columns of B in the L2 cache). With a queue its own ``band`` counts (default 1: row after row)."""
 
     name: str = "sm90.tile_coords"
 
@@ -64,10 +65,7 @@ def _tile_position(work: WorkCall) -> tuple[str, str]:
 
 
 def _in_set_up(work: WorkCall) -> tuple[str, str]:
-    band = dict(work.work.params).get("band", 1)
-    if type(band) is not int or band < 1:
-        raise work.fail("parameter 'band' must be a positive integer")
-    names, line = _position_line(work.task, "block", band)
+    names, line = _position_line(work.task, "block", _band(work, work.work.params, 8))
     work.task.set_up.append(line)
     return names
 
@@ -76,10 +74,17 @@ def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
     queue = find_resource(work.task.document, frame.queue)
     if queue is None or queue.space is not Space.QUEUE:
         raise LoweringError(f"the tile loop's queue {frame.queue!r} is no work queue", work.op.id)
-    band = dict(queue.params).get("band", 1)
+    band = _band(work, queue.params, 1)
     names, line = _position_line(work.task, work.task.work_tile(queue.name), band)
     frame.prologue.append(line)
     return names
+
+
+def _band(work: WorkCall, params: Parameters, default: int) -> int:
+    band = dict(params).get("band", default)
+    if type(band) is not int or band < 1:
+        raise work.fail(f"band must be a positive integer, not {band!r}")
+    return band
 
 
 def _position_line(task: TaskBuilder, tile: str, band: int) -> tuple[tuple[str, str], Line]:

@@ -1,0 +1,118 @@
+"""The end of a module: sizes, shapes, the reference, and the fixed text of the self-check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warpdraft.core.expressions import Integer, Symbol, symbols_of
+
+from .errors import LoweringError
+from .fixed import assignment, definition, functions
+from .module import Module
+from .printer import print_source
+from .syntax import (
+    Blank,
+    Expression,
+    Function,
+    If,
+    Line,
+    Statement,
+    Verbatim,
+    assign,
+    binary,
+    compare,
+    expression,
+    mapping,
+    text,
+)
+from .values import plain_python
+
+REFERENCES = {  # stock reference: the library call that it is compared with, and its number of inputs
+    "gemm": ("torch.mm", 2),
+    "copy": ("Tensor.copy_", 1),
+}
+GENERATED = ("launch", "shapes", "check_sizes", "reference", "library", "work")  # stand-ins in `selfcheck`
+
+
+def checks(module: Module) -> Iterator[Statement]:
+    """The statements after the kernel. Raises LoweringError."""
+    kernel = module.kernel
+    names = {role: tuple(t.name for t in kernel.tensors if t.role == role) for role in ("in", "out")}
+    yield assign("NAME", text(module.document.name))
+    yield assign("ARCH", text(module.document.target))
+    yield assign("INPUTS", _strings(names["in"]))
+    yield assign("OUTPUTS", _strings(names["out"]))
+    yield assign("LIBRARY", text(REFERENCES.get(kernel.reference, ("", 0))[0]))
+    yield assign("SIZES", mapping(dict(kernel.sizes)))
+    yield from (Verbatim(assignment("selfcheck", name)) for name in ("DTYPES", "LIMITS"))
+    yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
+    yield from _reference(kernel.reference, len(names["in"]), len(names["out"]))
+    for name in functions("selfcheck"):
+        if name not in GENERATED:
+            yield from (Blank(2), Verbatim(definition("selfcheck", name)))
+    yield from (Blank(2), Verbatim('if __name__ == "__main__":\n    sys.exit(main())'))
+
+
+def _reference(name: str, inputs: int, outputs: int) -> Iterator[Statement]:
+    if name and name not in REFERENCES:
+        raise LoweringError(f"reference {name!r} is not one of {', '.join(REFERENCES)}")
+    needs = REFERENCES.get(name, ("", inputs))[1]
+    if name and (inputs, outputs) != (needs, 1):
+        raise LoweringError(f"reference {name!r} needs {needs} input tensors and one output")
+    stock = name or "no"
+    for part in ("reference", "library", "work"):
+        source = definition("references", f"{stock}_{part}")
+        yield from (Blank(2), Verbatim(source.replace(f"def {stock}_{part}(", f"def {part}(")))
+
+
+def _strings(names: tuple[str, ...]) -> Expression:
+    return expression(tuple(text(n) for n in names))
+
+
+def _size_names(module: Module) -> list[str]:
+    found: dict[str, None] = {}
+    for tensor in module.kernel.tensors:
+        for extent in tensor.shape:
+            found |= dict.fromkeys(s.name for s in symbols_of(extent))
+    return list(found)
+
+
+def _shapes(module: Module) -> Statement:
+    shapes = mapping({t.name: tuple(plain_python(e) for e in t.shape) for t in module.kernel.tensors})
+    sizes = tuple((name, None) for name in _size_names(module))
+    return Function("shapes", sizes, (Verbatim("return " + _one_line(shapes)),), doc="The tensors' shapes.")
+
+
+def _one_line(value: Expression) -> str:
+    return print_source([Line(value)]).strip()
+
+
+def _check_sizes(module: Module) -> Statement:
+    """A function that raises ValueError for sizes that the schedule was not checked for, or that TMA cannot address."""
+    names = _size_names(module)
+    body = tuple(
+        If(((test, (Verbatim(f"raise ValueError({_one_line(text(message))})"),)),))
+        for test, message in _demands(module, set(names))
+    )
+    sizes = tuple((name, None) for name in names)
+    return Function("check_sizes", sizes, body, doc="Refuse sizes that the kernel does not take.")
+
+
+def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]]:
+    """The conditions under which sizes are refused, with what to say; LoweringError where one always holds."""
+    trips = dict(module.kernel.trip_counts)
+    for symbol in module.document.symbols:
+        value: Integer = trips.get(symbol.name, Symbol(symbol.name))
+        if symbol.min > 0 and {s.name for s in symbols_of(value)} <= names:
+            message = f"{symbol.name} must be at least {symbol.min}"
+            if not isinstance(value, int):
+                yield compare(plain_python(value), "<", symbol.min), message
+            elif value < symbol.min:
+                raise LoweringError(f"{message}, and is {value}")
+    unit = 16 // module.dtype.bytes  # strides of a tensor map are multiples of 16 bytes (CUDA driver API)
+    for tensor in module.kernel.tensors:
+        message = f"rows of {tensor.name} must be a multiple of {unit} elements"
+        if not isinstance(tensor.shape[-1], int):
+            yield compare(binary(plain_python(tensor.shape[-1]), "%", unit), "!=", 0), message
+        elif tensor.shape[-1] % unit:
+            raise LoweringError(f"{message}, and are {tensor.shape[-1]}")

@@ -1,0 +1,44 @@
+"""Documents that the backend's tests lower: the examples, edits of them, and schedules of the GPU benchmark."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import warpdraft.assets
+from warpdraft.core.document import Document
+from warpdraft.core.store import load
+
+EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "gpu"
+NAMES = sorted(path.name.removesuffix(".warpdraft.json") for path in EXAMPLES.glob("*.warpdraft.json"))
+VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
+
+
+def named(name: str) -> Document:
+    """An example, an edit of the persistent GEMM, or the GEMM with a store task."""
+    if name in NAMES:
+        return load(EXAMPLES / f"{name}.warpdraft.json")
+    if name in VARIANTS:
+        return VARIANTS[name](named("persistent_gemm"))
+    return runpy.run_path(str(BENCHMARKS / "schedules.py"))[name]()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`any_document` runs a test once for each document, `edit` once for each edit."""
+    if "any_document" in metafunc.fixturenames:
+        metafunc.parametrize("any_document", [*NAMES, *VARIANTS, "store_task"], indirect=True)
+    if "edit" in metafunc.fixturenames:
+        metafunc.parametrize("edit", VARIANTS)
+
+
+@pytest.fixture(scope="session")
+def any_document(request: pytest.FixtureRequest) -> Document:
+    """One of all documents."""
+    return named(request.param)
+
+
+@pytest.fixture(scope="session")
+def document():
+    """A function from a name to its document."""
+    return named

@@ -1,0 +1,129 @@
+"""Every document compiles without a GPU, and the PTX holds what the document says."""
+
+import importlib.util
+import re
+from collections import Counter
+
+import pytest
+
+from warpdraft.backends.cutedsl import CompileError, compile_module, lower
+from warpdraft.core.arrivals import armed_bytes, empty_count, full_count, producer_signal
+from warpdraft.core.document import Document, Op, OpKind
+from warpdraft.core.tree import find_resource, find_target, walk
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="the CuTe DSL is not installed"),
+    pytest.mark.timeout(300),
+]
+
+
+@pytest.fixture(scope="session")
+def ptx_of():
+    """PTX of documents, each compiled once."""
+    known: dict[tuple[Document, str], str] = {}
+
+    def compile_once(document: Document, dtype: str = "") -> str:
+        if (document, dtype) not in known:
+            compiled = compile_module(lower(document), dtype)
+            assert compiled.cubin[:4] == b"\x7fELF"
+            assert compiled.resources.stack_bytes == 0, "registers were spilled"
+            known[document, dtype] = compiled.ptx
+        return known[document, dtype]
+
+    return compile_once
+
+
+def ops(document: Document, *kinds: OpKind) -> list[Op]:
+    return [n for t in document.tasks for n in walk(t.body) if isinstance(n, Op) and n.kind in kinds]
+
+
+def constants(ptx: str, pattern: str) -> list[int]:
+    """The values of the register or number that ``pattern`` captures."""
+    moved = {m[1]: int(m[2]) for m in re.finditer(r"mov\.b32\s+(%r\d+), (\d+);", ptx)}
+    return [moved.get(v, int(v) if v.isdigit() else -1) for v in re.findall(pattern, ptx)]
+
+
+def test_barrier_initialisation(any_document, ptx_of):
+    expected: Counter[int] = Counter()
+    for resource in any_document.resources:
+        if resource.pipeline:
+            for count in (full_count(any_document, resource), empty_count(any_document, resource)):
+                expected[count] += resource.pipeline.stages
+    assert Counter(constants(ptx_of(any_document), r"mbarrier\.init\S*\s+\[[^]]+\], (%?\w+);")) == expected
+
+
+def test_waits_arrivals_and_bytes(any_document, ptx_of):
+    ptx = ptx_of(any_document)
+    waits = ops(any_document, OpKind.ACQUIRE, OpKind.WAIT)
+    assert ptx.count("mbarrier.try_wait.parity") == len(waits)
+    tma = [
+        (task, op)
+        for task in any_document.tasks
+        for op in walk(task.body)
+        if isinstance(op, Op)
+        and op.kind is OpKind.ACQUIRE
+        and producer_signal(any_document, find_resource(any_document, op.target)) == "tma"
+    ]
+    expected = [
+        armed_bytes(any_document, find_resource(any_document, op.target), task, op) for task, op in tma
+    ]
+    assert sorted(constants(ptx, r"arrive\.expect_tx\S*\s+%rd\d+, \[[^]]+\], (%?\w+);")) == sorted(expected)
+    commits = [
+        op
+        for op in ops(any_document, OpKind.COMMIT)
+        if producer_signal(any_document, find_resource(any_document, op.target)) != "tma"
+    ]
+    plain = re.findall(r"mbarrier\.arrive\.shared\S*\s", ptx)
+    assert len(plain) == len(ops(any_document, OpKind.RELEASE)) + len(commits)
+
+
+def test_named_barriers_fences_and_groups(any_document, ptx_of):
+    ptx = ptx_of(any_document)
+    syncs = Counter(
+        (barrier.id, barrier.threads)
+        for op in ops(any_document, OpKind.BARRIER_SYNC)
+        if (barrier := find_target(any_document, op.target))
+    )
+    found = Counter((int(i), int(n)) for i, n in re.findall(r"bar\.sync\s+(\d+), (\d+);", ptx))
+    assert found == syncs
+    assert ptx.count("fence.proxy.async.shared::cta") == len(ops(any_document, OpKind.FENCE_PROXY_ASYNC))
+    groups = {g.name: g.kind.value for g in any_document.groups}
+    committed = Counter(groups[op.target] for op in ops(any_document, OpKind.GROUP_COMMIT))
+    assert ptx.count("wgmma.commit_group") == committed["wgmma"]
+    assert ptx.count("cp.async.bulk.commit_group") == committed["bulk_store"]
+    reads = sorted(op.count or 0 for op in ops(any_document, OpKind.GROUP_WAIT_READ))
+    assert sorted(map(int, re.findall(r"bulk\.wait_group\.read\s+(\d+)", ptx))) == reads
+    waits = [op.count or 0 for op in ops(any_document, OpKind.GROUP_WAIT) if groups[op.target] == "wgmma"]
+    assert sorted(map(int, re.findall(r"wgmma\.wait_group\S*\s+(\d+)", ptx))) == sorted(waits)
+
+
+def test_registers_and_launch(any_document, ptx_of):
+    ptx = ptx_of(any_document)
+    wanted = {task.num_registers for task in any_document.tasks} - {None}
+    assert set(map(int, re.findall(r"setmaxnreg\.\w+\.sync\.aligned\.u32\s+(\d+)", ptx))) == wanted
+    warps = max(task.warp_idx + task.num_warps for task in any_document.tasks)
+    assert f".reqntid {-(-warps // 4) * 128}" in ptx
+    assert ".minnctapersm 1" in ptx or not wanted
+
+
+@pytest.mark.parametrize("dtype, kind", [("fp16", "f16"), ("bf16", "bf16")])
+def test_wgmma_shape(document, ptx_of, dtype, kind):
+    ptx = ptx_of(document("persistent_gemm"), dtype)
+    shapes = re.findall(r"wgmma\.mma_async\.sync\.aligned\.(\S+)", ptx)
+    assert shapes == [f"m64n256k16.f32.{kind}.{kind}"] * 4
+
+
+def test_bulk_copies(document, ptx_of):
+    ptx = ptx_of(document("persistent_gemm"))
+    assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.shared\S*mbarrier", ptx)) == 2
+    assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.global\S*bulk_group", ptx)) == 4
+
+
+def test_a_document_is_checked_before_it_is_compiled(document):
+    assert compile_module(document("tma_copy")).resources.registers > 0
+
+
+def test_what_the_compiler_says_is_passed_on(document):
+    source = lower(document("tma_copy")).replace("cute.arch.block_idx()", "cute.arch.no_such_thing()")
+    with pytest.raises(CompileError, match="no_such_thing"):
+        compile_module(source)

@@ -1,0 +1,61 @@
+"""What is exported, and what is refused."""
+
+import ast
+import sys
+from dataclasses import replace
+
+import pytest
+
+from warpdraft.backends.cutedsl import ExportRefused, LoweringError, export_module, lower, op_lines
+from warpdraft.core.document import Op
+from warpdraft.core.tree import walk
+
+
+def test_safe_documents_are_exported(document):
+    for name in ("gemm", "persistent_gemm", "tma_copy", "store_task"):
+        source = export_module(document(name))
+        assert source == lower(document(name))
+        assert "UNSAFE" not in source
+
+
+@pytest.mark.parametrize("name", ["broken_arrival_count", "broken_deadlock", "broken_early_release"])
+def test_unsafe_documents_are_refused(document, name):
+    with pytest.raises(ExportRefused) as refused:
+        export_module(document(name))
+    assert refused.value.findings
+    lines = export_module(document(name), unsafe=True).splitlines()
+    assert lines[0].startswith('"""UNSAFE')
+    for finding, line in zip(refused.value.findings, lines[1:], strict=False):
+        assert finding.code in line and finding.message in line
+
+
+@pytest.mark.parametrize("flag", ["profile", "watchdog"])
+def test_debug_builds_are_refused_with_a_reason(document, flag):
+    with pytest.raises(LoweringError, match=flag):
+        export_module(document("gemm"), **{flag: True})
+
+
+def test_the_same_document_gives_the_same_text(any_document):
+    assert lower(any_document) == lower(replace(any_document))
+
+
+def test_every_op_has_its_line(any_document):
+    lines = op_lines(lower(any_document))
+    ops = {n.id for t in any_document.tasks for n in walk(t.body) if isinstance(n, Op)}
+    assert ops == set(lines)
+
+
+def test_the_module_needs_only_the_dsl_and_torch(any_document):
+    tree = ast.parse(lower(any_document))
+    found = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    found |= {n.module.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert found - sys.stdlib_module_names == {
+        "cuda",
+        "cutlass",
+        "torch",
+    }  # cuda: bindings that the DSL brings
+
+
+def test_heading_cannot_end_the_docstring(document):
+    source = lower(document("gemm"), 'a """ and a \\')
+    assert ast.get_docstring(ast.parse(source)).startswith("a ''' and a \\")
