@@ -72,6 +72,7 @@ def encode(value: Any, hint: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
+        hint = _tuple_among(hint)
         items = _item_hints(hint, len(value))
         if _is_mapping(hint) and len(dict(value)) == len(value):
             pair = typing.get_args(items[0])[1] if items else None
@@ -196,6 +197,13 @@ def _records(hint: Any) -> tuple[type, ...]:
     """The record types among the members of a union (Source is text)."""
     members = typing.get_args(hint) if typing.get_origin(hint) in (Union, types.UnionType) else (hint,)
     return tuple(m for m in members if is_dataclass(m) and m is not Source)
+
+
+def _tuple_among(hint: Any) -> Any:
+    """The member of a union that a tuple is meant by."""
+    if typing.get_origin(hint) not in (Union, types.UnionType):
+        return hint
+    return next(m for m in typing.get_args(hint) if m is AnyValue or typing.get_origin(m) is tuple)
 
 
 def _item_hints(hint: Any, count: int) -> list[Any]:

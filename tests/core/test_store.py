@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warpdraft.core.document import Document, Op, OpKind, Resource, Task
+from warpdraft.core.document import Document, Footprint, Op, OpKind, Resource, Task, Token
 from warpdraft.core.expressions import symbol
 from warpdraft.core.store import DocumentError, dumps, load, loads, save
 
@@ -22,6 +22,24 @@ SLOW = settings(
 def test_a_document_comes_back_exactly(documents, data):
     document = data.draw(documents)
     assert loads(dumps(document)) == document
+
+
+@pytest.mark.parametrize("value", [(), ((), (1.0, True)), -0.5, "", None, 2**80, ("a", ("b",))])
+def test_values_of_every_shape(value):
+    op = Op(
+        "t.01",
+        OpKind.WORK,
+        "r",
+        "w",
+        (("a", value), ("b", Token("x"))),
+        footprint=Footprint("ranges", ranges=((1, 2),)),
+    )
+    document = Document(
+        "d", resources=(Resource("r", params=(("a", value), ("a", 1))),), tasks=(Task("t", 0, 1, (op,)),)
+    )
+    back = loads(dumps(document))
+    assert back == document
+    assert repr(back) == repr(document)  # 1, 1.0 and True are equal
 
 
 def test_saved_and_loaded(tmp_path):
