@@ -163,7 +163,9 @@ class Cta:
         try:
             self.states[event.barrier] = phases.join(state, 1, event.number or barrier.count)
         except (phases.CountMismatch, phases.OverArrival):
-            self.notes[f"{event.op} meets others at {barrier.name} who count differently: undefined, ignored"] = None
+            self.notes[
+                f"{event.op} meets others at {barrier.name} who count differently: undefined, ignored"
+            ] = None
 
     def _signal(self, event: Event, arrivals: int, nbytes: int) -> None:
         try:

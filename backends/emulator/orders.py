@@ -1,9 +1,10 @@
-"""Who moves next: random interleavings, and adversaries that delay completions as far as the model allows.
+"""Who moves next: random interleavings, and adversaries that move completions as far as the model allows.
 
 ``random``: any warp or completion may come next. ``late-reads``: warps go first, and what reads shared memory (wgmma,
 stores) completes last, so that a stage which is given back too early is overwritten before it is read. ``late-writes``:
 warps go first, and copies into shared memory complete last, so that a stage which is read too early still holds the old
-bytes. The two adversaries also let some warps run far ahead of others.
+bytes. ``eager``: what is started is done at once, so that a store which is started too early misses what other warps have
+yet to write, or to fence. The adversaries also let some warps run far ahead of others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from warpdraft.core.document import Engine
 
 from .call import Body, Call
 
-ORDERS = ("random", "late-reads", "late-writes")
+ORDERS = ("random", "late-reads", "late-writes", "eager")
 WRITERS = (Engine.TMA, Engine.CP_ASYNC)  # engines that write shared memory
 CHANGE = 1 / 64  # how often the adversaries change which warps run ahead
 
@@ -60,11 +61,13 @@ class Order:
             return warps[number] if number < len(warps) else flights[number - len(warps)]
         if self._random.random() < CHANGE:
             self._shuffle()
+        if self.name == "eager" and flights:
+            return flights[0]
         if warps:
             return max(warps, key=self._rank.__getitem__)
         early = [f for f in flights if (f.engine in WRITERS) is (self.name == "late-reads")]
         if early:
             return self._random.choice(early)
-        return next(
-            (f for f in flights if f.needed), flights[0]
-        )  # what is held back comes when somebody waits for it
+        return self._random.choice(
+            [f for f in flights if f.needed] or flights[:1]
+        )  # held back until somebody waits

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from warpdraft.backends.cutedsl import Measurement
+
 
 def test_trace_writes_what_perfetto_reads(warpdraft, examples, tmp_path):
     out = tmp_path / "trace.json"
@@ -121,3 +123,47 @@ def test_importing_the_command_line_loads_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("state, code", [("right", 0), ("wrong", 1), ("hung", 1), ("failed", 2)])
+def test_run_on_a_gpu_reports_what_was_measured(warpdraft, examples, monkeypatch, state, code):
+    asked = {}
+
+    def measure(source, sizes, texts):
+        asked.update(sizes=sizes, texts=texts, lines=len(source.splitlines()))
+        if state in ("hung", "failed"):
+            return Measurement(state, "no end after 120 s")
+        numbers = {"error": 2e-4, "limit": 1e-3, "seconds": 2e-4, "rate": 640.0, "unit": "TFLOP/s"}
+        sizes = tuple(sizes.items())
+        return Measurement(
+            state, device="H", dtype="bf16", sizes=sizes, library="torch.mm", ratio=1.01, **numbers
+        )
+
+    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.backends.cutedsl.run_module", measure)
+    arguments = ("run", examples / "gemm.warpdraft.json", "--size", "M=64", "--param", "dtype=bf16")
+    ended = warpdraft(*arguments)
+    assert ended.code == code
+    assert asked["sizes"] == {"M": 64} and asked["texts"] == {"dtype": "bf16"} and asked["lines"] > 100
+    if state == "failed":
+        assert ended.err.endswith("warpdraft: gemm: no end after 120 s\n")
+        return
+    assert f"gemm: {state}" in ended.out
+    result = json.loads(warpdraft(*arguments, "--json").out)
+    assert result["verdict"] == state and result["where"] == "gpu" and result["document"] == "gemm"
+    if state != "hung":
+        assert "640.0 TFLOP/s" in ended.out and "1.010 of torch.mm" in ended.out and result["rate"] == 640.0
+
+
+def test_run_refuses_an_unsafe_schedule_on_a_gpu(warpdraft, examples, monkeypatch):
+    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.backends.cutedsl.run_module", lambda *_: pytest.fail("was run"))
+    ended = warpdraft("run", examples / "broken_early_release.warpdraft.json")
+    assert ended.code == 1 and "error[WD403]" in ended.err and not ended.out
+
+
+@pytest.mark.gpu
+def test_run_on_this_machines_gpu(warpdraft, examples):
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed (pip install 'warpdraft[cutedsl]')")
+    result = json.loads(warpdraft("run", examples / "persistent_gemm.warpdraft.json", "--json").out)
+    assert result["verdict"] == "right" and result["where"] == "gpu"

@@ -8,7 +8,7 @@ import pytest
 import warpdraft.assets
 from warpdraft.backends.emulator import ORDERS, EmulationError, emulate, emulate_all
 from warpdraft.core.document import Document
-from warpdraft.core.edits import DeleteNode, SetField, SetPipeline, SplitTask
+from warpdraft.core.edits import DeleteNode, MoveNode, SetField, SetPipeline, SplitTask
 from warpdraft.core.store import load
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
@@ -42,7 +42,7 @@ def test_right_examples_are_right_in_every_order(name, order):
 @pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
 def test_ragged_sizes_and_types(gemm, dtype):
     if dtype == "fp32":  # twice the bytes: the schedule's stages are sized for two
-        with pytest.raises(EmulationError, match="load_. copies [0-9]+ bytes into [0-9]+"):
+        with pytest.raises(EmulationError, match=r"load_. copies [0-9]+ bytes into [0-9]+"):
             emulate(gemm, RAGGED, {"dtype": dtype})
         return
     outcome = emulate_all(gemm, RAGGED, {"dtype": dtype})
@@ -88,7 +88,9 @@ def test_harmless_edits_stay_right(gemm, what):
 
 
 BREAKS = {
-    "no proxy fence in one subtile": (DeleteNode("math.45"),),
+    "no proxy fence in the first subtile": (DeleteNode("math.15"),),
+    "no proxy fence in the last subtile": (DeleteNode("math.45"),),
+    "a fence behind the barrier": (MoveNode("math.15", "math.01", 8),),
     "no group wait before the release": (DeleteNode("math.07"),),
     "one group too many in flight": (SetField("math.07", "count", 2),),
     "no group wait before the epilogue": (DeleteNode("math.10"),),
@@ -118,6 +120,13 @@ def test_a_lost_release_needs_many_tiles_to_show(gemm):
     lossy = edited(gemm, DeleteNode("math.11"))
     assert emulate_all(lossy).verdict == "right"
     assert emulate(lossy, {"M": 128 * 8, "N": 512}).verdict == "deadlock"
+
+
+def test_a_missing_barrier_at_the_end_of_a_tile_needs_short_tiles_to_show(gemm):
+    """With more k tiles than stages, nobody gets into the next epilogue before everybody is in the loop before it."""
+    loose = edited(gemm, DeleteNode("math.52"))
+    assert emulate_all(loose, {"K": 320}).verdict == "right"
+    assert emulate_all(loose, {"K": 128}).verdict == "wrong"
 
 
 def test_the_same_seed_gives_the_same_run(gemm):
@@ -160,6 +169,8 @@ def test_what_cannot_be_emulated_says_why(gemm):
         emulate(gemm, parameters={"colour": "red"})
     with pytest.raises(EmulationError, match="element type e4m3 is not emulated"):
         emulate(gemm, parameters={"dtype": "e4m3"})
+    with pytest.raises(EmulationError, match="278656 bytes of shared memory are needed; a CTA has 232448"):
+        emulate(edited(gemm, SetPipeline("smem_ab", "stages", 5)))
     with pytest.raises(EmulationError, match="clusters"):
         emulate(replace(gemm, cluster=(2, 1, 1)))
     with pytest.raises(EmulationError, match="order 'sideways' is unknown"):
