@@ -376,13 +376,19 @@ class Execution:
         early_close.check_open(self)
         for w in self.blocked:
             event = self.program.streams[w].events[self.at[w]]
-            if event.kind is not EventKind.WAIT or event.number is None:
-                continue
-            b, g = event.barrier, event.number
-            if self.state[b].completed >= g + 2 and self.base[w][self.n + b] < self.state[b].completed:
-                late = self._unknown(w, self.at[w] + 1, self.last[b])
-                if late is not None:
-                    self.report("overrun", b, g, w, self.at[w] + 1, late)
+            if event.kind is EventKind.WAIT:
+                self._check_blocked(w, self.at[w] + 1, event)
+
+    def _check_blocked(self, w: int, j: int, e: Event) -> None:
+        """A wait that blocks now would have passed one phase ago: it must be known to come after that phase."""
+        b = e.barrier
+        done = self.state[b].completed
+        if not done or self.base[w][self.n + b] >= done:
+            return
+        late = self._unknown(w, j, self.last[b])
+        if late is not None:
+            lapped = e.number is None or done >= e.number + 2
+            self.report("overrun" if lapped else "early_pass", b, done - 2 if lapped else done, w, j, late)
 
     def report(
         self,

@@ -1,0 +1,264 @@
+"""Every interleaving of a small program, by brute force: true parity bits, asynchronous completions as steps of their own.
+
+Independent of the vector clocks on purpose: it shares only the program and the barrier table with the verifier. It knows no
+happens-before; what it calls wrong it has reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from warpdraft.core import phases
+from warpdraft.core.document import Engine
+from warpdraft.core.program import BarrierKind, Event, EventKind, Program
+
+GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
+IN_ORDER = (Engine.WGMMA, Engine.TCGEN05)
+READ_DONE = 1  # of a bulk store: its source is free
+ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
+GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
+
+
+class State(NamedTuple):
+    """Where every warp is, which ops are in flight, and every barrier."""
+
+    at: tuple[int, ...]
+    inside: tuple[int, ...]  # generation of the named barrier that a warp waits in, -1: none
+    flying: tuple[tuple[int, int, int], ...]  # stream, event, READ_DONE or 0; sorted
+    barriers: tuple
+
+
+@dataclass
+class Outcome:
+    """What some interleaving does. ``landed`` and ``passed`` hold all generations seen for one event; more than one means
+    that the schedule decides."""
+
+    deadlock: bool = False
+    races: set = field(default_factory=set)
+    over_arrival: bool = False
+    alias: bool = False  # a wait passed at another generation than it means
+    split: bool = False  # lanes of one arrive landed in two generations: which ones, nobody says
+    landed: dict = field(default_factory=dict)
+    passed: dict = field(default_factory=dict)
+    attempted: dict = field(default_factory=dict)
+    final: set = field(default_factory=set)
+    states: int = 0
+    capped: bool = False
+
+    @property
+    def undetermined(self) -> bool:
+        """Whether interleavings differ in more than their order."""
+        several = any(len(v) > 1 for v in (*self.landed.values(), *self.passed.values()))
+        late = any(max(c) > min(self.passed.get(key, {max(c)})) for key, c in self.attempted.items())
+        return several or late or self.alias or self.split or self.over_arrival or len(self.final) > 1
+
+
+class Explorer:
+    """Depth-first over all states."""
+
+    def __init__(self, program: Program, cap: int = 60_000) -> None:
+        self.program, self.cap = program, cap
+        self.events = [s.events for s in program.streams]
+        self.groups = [_groups(events) for events in self.events]
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """Visits every reachable state, up to the cap."""
+        start = State(
+            (0,) * len(self.events),
+            (-1,) * len(self.events),
+            (),
+            tuple(
+                phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
+                for b in self.program.barriers
+            ),
+        )
+        seen, stack = {start}, [start]
+        while stack:
+            state = stack.pop()
+            self.outcome.states += 1
+            if self.outcome.states > self.cap:
+                self.outcome.capped = True
+                return self.outcome
+            self._look(state)
+            successors = [s for s in self._steps(state)]
+            if not successors:
+                self._end(state)
+            for after in successors:
+                if after is not None and after not in seen:
+                    seen.add(after)
+                    stack.append(after)
+        return self.outcome
+
+    def _end(self, state: State) -> None:
+        if any(i < len(e) for i, e in zip(state.at, self.events, strict=True)):
+            self.outcome.deadlock = True
+        self.outcome.final.add(tuple(b.completed for b in state.barriers))
+
+    # -- what a state shows ---------------------------------------------------------------------------------------------
+    def _look(self, state: State) -> None:
+        active = []
+        for w, i in enumerate(state.at):
+            if i < len(self.events[w]):
+                event = self.events[w][i]
+                if event.kind is EventKind.WAIT:
+                    self._attempt(state, w, i, event)
+                active += [(w, i, a, False) for a in event.accesses]
+        for w, i, stage in state.flying:
+            event = self.events[w][i]
+            active += [(w, i, a, True) for a in event.accesses if a.write or stage != READ_DONE]
+        for n, x in enumerate(active):
+            for y in active[n + 1 :]:
+                if self._conflict(x, y):
+                    self.outcome.races.add(frozenset(((x[0], x[1]), (y[0], y[1]))))
+
+    def _conflict(self, x, y) -> bool:
+        (w, i, a, _), (u, j, b, _) = x, y
+        if (w, i) == (u, j) or not (a.write or b.write) or a.space != b.space:
+            return False
+        if a.low >= b.high or b.low >= a.high:
+            return False
+        if w != u:
+            return True
+        e, f = self.events[w][i], self.events[u][j]
+        return not (e.engine is f.engine and e.engine in IN_ORDER)
+
+    def _attempt(self, state: State, w: int, i: int, event: Event) -> None:
+        self.outcome.attempted.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
+
+    # -- steps ----------------------------------------------------------------------------------------------------------
+    def _steps(self, state: State):
+        for w, i in enumerate(state.at):
+            if i < len(self.events[w]):
+                yield from self._warp(state, w, i, self.events[w][i])
+        for place, (w, i, stage) in enumerate(state.flying):
+            yield from self._complete(state, place, w, i, stage)
+
+    def _warp(self, state: State, w: int, i: int, event: Event):
+        kind = event.kind
+        if kind is EventKind.WAIT:
+            barrier = state.barriers[event.barrier]
+            parity = event.parity if event.number is None else phases.parity_of(event.number)
+            if phases.passes(barrier, parity):
+                self.outcome.passed.setdefault((w, i), set()).add(barrier.completed)
+                if event.number is not None and barrier.completed != event.number + 1:
+                    self.outcome.alias = True
+                yield _advance(state, w)
+        elif kind in GROUP_WAITS:
+            if self._covered(state, w, i, event):
+                yield _advance(state, w)
+        elif kind is EventKind.ASYNC or kind is EventKind.COMMIT_ARRIVE:
+            yield _advance(state, w)._replace(flying=tuple(sorted((*state.flying, (w, i, 0)))))
+        elif kind in ARRIVALS:
+            yield from self._arrive(_advance(state, w), w, i, event, event.number, event.bytes)
+        elif kind is EventKind.EXPECT:
+            yield from self._change(_advance(state, w), w, i, event, phases.expect_tx)
+        elif kind is EventKind.SYNC and state.inside[w] >= 0:
+            if phases.released(state.barriers[event.barrier], state.inside[w]):
+                left = _put(state.inside, w, -1)
+                yield _advance(state, w)._replace(inside=left)
+        elif kind in (EventKind.SYNC, EventKind.BAR_ARRIVE):
+            yield from self._join(state, w, i, event)
+        else:
+            yield _advance(state, w)
+
+    def _join(self, state: State, w: int, i: int, event: Event):
+        b = event.barrier
+        generation = state.barriers[b].completed
+        self.outcome.landed.setdefault((w, i), set()).add(generation)
+        after = phases.join(state.barriers[b], 1, event.number or self.program.barriers[b].count)
+        state = state._replace(barriers=_put(state.barriers, b, after))
+        if event.kind is EventKind.SYNC:
+            yield state._replace(inside=_put(state.inside, w, generation))
+        else:
+            yield _advance(state, w)
+
+    def _arrive(self, state: State, w: int, i: int, event: Event, arrivals: int, nbytes: int):
+        """Arrivals one after the other, as lanes make them."""
+        b = event.barrier
+        barrier = state.barriers[b]
+        first = barrier.completed
+        for n in range(arrivals):
+            self.outcome.split = self.outcome.split or barrier.completed != first
+            self.outcome.landed.setdefault((w, i, n), set()).add(barrier.completed)
+            try:
+                barrier = phases.arrive(barrier, 1, nbytes if n == 0 else 0)
+            except phases.OverArrival:
+                self.outcome.over_arrival = True
+                yield None
+                return
+        yield state._replace(barriers=_put(state.barriers, b, barrier))
+
+    def _change(self, state: State, w: int, i: int, event: Event, change):
+        b = event.barrier
+        self.outcome.landed.setdefault((w, i), set()).add(state.barriers[b].completed)
+        yield state._replace(barriers=_put(state.barriers, b, change(state.barriers[b], event.bytes)))
+
+    def _complete(self, state: State, place: int, w: int, i: int, stage: int):
+        event = self.events[w][i]
+        if not self._may_complete(state, w, i, event):
+            return
+        rest = state.flying[:place] + state.flying[place + 1 :]
+        if event.engine is Engine.BULK_STORE and stage == 0:
+            yield state._replace(flying=tuple(sorted((*rest, (w, i, READ_DONE)))))
+            return
+        landed = state._replace(flying=rest)
+        if event.kind is EventKind.COMMIT_ARRIVE:
+            yield from self._arrive(landed, w, i, event, event.number, 0)
+        elif event.barrier >= 0:
+            yield from self._change(landed, w, i, event, phases.complete_tx)
+        else:
+            yield landed
+
+    def _may_complete(self, state: State, w: int, i: int, event: Event) -> bool:
+        if event.kind is EventKind.COMMIT_ARRIVE:  # after the MMAs before it
+            before = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
+            return not any(e.engine is Engine.TCGEN05 and e.kind is EventKind.ASYNC for e in before)
+        if event.engine in IN_ORDER:
+            before = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
+            return not any(e.engine is event.engine and e.kind is EventKind.ASYNC for e in before)
+        return True
+
+    def _covered(self, state: State, w: int, i: int, event: Event) -> bool:
+        committed = sum(
+            e.kind is EventKind.GROUP_COMMIT and e.engine is event.engine for e in self.events[w][:i]
+        )
+        oldest_open = max(0, committed - (event.number or 0))
+        reads_only = event.kind is EventKind.GROUP_WAIT_READ and event.engine is Engine.BULK_STORE
+        for u, j, stage in state.flying:
+            e = self.events[u][j]
+            if u != w or e.engine is not event.engine or e.kind is not EventKind.ASYNC:
+                continue
+            if self.groups[w].get(j, 1 << 30) < oldest_open and not (reads_only and stage == READ_DONE):
+                return False
+        return True
+
+
+def _groups(events: list[Event]) -> dict[int, int]:
+    """Event -> the number of its group, for ops whose group is committed."""
+    found: dict[int, int] = {}
+    for engine in GROUPED:
+        number, pending = 0, []
+        for i, event in enumerate(events):
+            if event.engine is not engine:
+                continue
+            if event.kind is EventKind.ASYNC:
+                pending.append(i)
+            elif event.kind is EventKind.GROUP_COMMIT:
+                found.update((j, number) for j in pending)
+                number, pending = number + 1, []
+    return found
+
+
+def _advance(state: State, w: int) -> State:
+    return state._replace(at=_put(state.at, w, state.at[w] + 1))
+
+
+def _put(items: tuple, place: int, value) -> tuple:
+    return (*items[:place], value, *items[place + 1 :])
+
+
+def explore(program: Program, cap: int = 60_000) -> Outcome:
+    """All interleavings of ``program``."""
+    return Explorer(program, cap).run()
