@@ -32,14 +32,17 @@ class Autosave:
 
         self._worker.submit(job)
 
-    def drop(self, path: Path) -> None:
-        """Forget the unsaved state of ``path``."""
-        self._worker.submit(lambda stale: None)  # replaces a write that has not started
-        self._worker.wait()
-        try:
-            autosave_of(path).unlink(missing_ok=True)
-        except OSError as error:
-            self.problem = str(error)
+    def drop(self, *paths: Path) -> None:
+        """Forget the unsaved state of ``paths``."""
+
+        def job(stale: Callable[[], bool]) -> None:
+            try:
+                for path in paths:
+                    autosave_of(path).unlink(missing_ok=True)
+            except OSError as error:
+                self.problem = str(error)
+
+        self._worker.submit(job)
 
     def wait(self, timeout: float = 10.0) -> bool:
         """Wait until what was asked for is on disk."""

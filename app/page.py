@@ -17,24 +17,26 @@ from . import intents
 from .components.editor import EditorComponent
 from .files import SUFFIX, Folder, OutsideFolder, examples
 from .running import Runner, RunState, log_view
-from .session import Session
+from .session import Result, Session
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
+from .views.colors import task_colors
 from .views.details import details_view
+from .views.details import find as find_finding
 from .views.findings import findings_view, marks_view
-from .views.graph import graph_view
 from .views.offers import offers
 from .views.resources import resources_view
 from .views.schedule import schedule_view
 from .views.selection import selection_view
-from .views.timeline import drawing, facts_view
+from .views.timeline import facts_view, places_of
 from .views.timeline_figure import TimelineFigure
 
 # Which values of the session each pane is a function of.
 DEPENDS = {
     "chrome": ("history", "saved", "path", "trip_counts", "report", "notice", "recovery", "revision"),
     "resources": ("history",),
-    "graph": ("history",),
+    "files": ("path", "saved"),
+    "graph": ("graph",),
     "schedule": ("history",),
     "offers": ("history",),
     "findings": ("report",),
@@ -44,6 +46,7 @@ DEPENDS = {
     "timeline_facts": ("timeline",),
     "code": ("code",),
     "source": ("history", "path"),
+    "log": (),
 }
 WATCHED = sorted({name for names in DEPENDS.values() for name in names})
 
@@ -62,9 +65,12 @@ class Page:
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
         )
         self._pane = pn.pane.Bokeh(self._figure.figure, sizing_mode="stretch_width")
-        self.component = EditorComponent(timeline=self._pane, standalone=standalone, **sizing)
+        self._shown = {pane: self._text(pane) for pane in DEPENDS}
+        initial = json.dumps(self._shown)
+        self.component = EditorComponent(
+            timeline=self._pane, standalone=standalone, initial=initial, **sizing
+        )
         self.component.on_msg(lambda event: self.receive(event.data))
-        self._draw(tuple(DEPENDS), log=RunState())
         self._draw_timeline()
         session.param.watch(self._changed, WATCHED)
 
@@ -85,13 +91,15 @@ class Page:
         elif names & {"selection", "report"}:
             self._light()
 
-    def _draw(self, panes: tuple[str, ...], log: RunState | None = None) -> None:
-        texts = {pane: json.dumps(self._view(pane), separators=(",", ":")) for pane in panes}
-        if log is not None:
-            texts["log"] = json.dumps(log_view(log), separators=(",", ":"))
-        changed = {pane: text for pane, text in texts.items() if getattr(self.component, pane) != text}
-        if changed:
-            self.component.param.update(**changed)
+    def _draw(self, panes: tuple[str, ...]) -> None:
+        """Send those of ``panes`` that have changed."""
+        texts = {pane: self._text(pane) for pane in panes}
+        changed = {pane: text for pane, text in texts.items() if self._shown.get(pane) != text}
+        self._shown.update(changed)
+        self.component.send_state(changed)
+
+    def _text(self, pane: str) -> str:
+        return json.dumps(self._view(pane), separators=(",", ":"))
 
     def _view(self, pane: str) -> Any:
         session, document = self.session, self.session.document
@@ -102,7 +110,9 @@ class Page:
             case "resources":
                 return resources_view(document)
             case "graph":
-                return graph_view(document)
+                return session.graph.value or {"svg": "", "problem": session.graph.problem, "rows": []}
+            case "files":
+                return [self.folder.label(path) for path in self.folder.documents()]
             case "schedule":
                 return schedule_view(document)
             case "offers":
@@ -122,7 +132,13 @@ class Page:
                 view = details_view(document, report.value, session.selection.kind, session.selection.ids)
                 return {**view, "ids": list(session.selection.ids), "why": self._why}
             case "timeline_facts":
-                return facts_view(session.timeline.value, session.timeline.problem)
+                return (
+                    session.timeline.value[1]
+                    if session.timeline.value
+                    else facts_view(None, session.timeline.problem)
+                )
+            case "log":
+                return log_view(self._runner.state)
             case "code":
                 return code_view(document, session.code.value, session.code.problem)
         folders = ((session.path.parent,) if session.path else ()) + (self.folder.root, examples())
@@ -131,25 +147,26 @@ class Page:
     def _draw_timeline(self) -> None:
         timeline = self.session.timeline.value
         if timeline is not None:
-            self._figure.show(drawing(timeline), [task.name for task in self.session.document.tasks])
+            self._figure.show(timeline[0], task_colors(self.session.document))
         self._light()
 
     def _light(self) -> None:
         selection, report = self.session.selection, self.session.report.value
         lit = selection_view(self.session.document, report, selection.kind, selection.ids)["ops"]
-        marks = marks_view(report)["ops"] if report else {}
-        self._figure.light(
-            frozenset(lit), frozenset(op for op, severity in marks.items() if severity == "error")
-        )
+        finding = find_finding(report, selection.first) if selection.kind == "finding" else None
+        self._figure.light(frozenset(lit), places_of(finding))
 
     def _ran(self, state: RunState) -> None:
-        self._draw(("chrome",), log=state)
+        self._draw(("chrome", "log"))
 
     # From the page to the session
 
     def receive(self, intent: Mapping[str, Any]) -> None:
         """Carry out one intent of the page."""
+        if intent.get("type") == "select":
+            self._shown.pop("selection", None)  # the page shows its own guess until it is answered
         if intents.carry_out(self.session, intent):
+            self._draw(("selection",))
             return
         action = self.ACTIONS.get(str(intent.get("type")))
         if action is not None:
@@ -184,22 +201,23 @@ class Page:
         except store.DocumentError as error:
             self.session.say("error", str(error))
             return
-        self._send(f"{document.name}{SUFFIX}", text, "application/json")
+        self.component.send_download(f"{document.name}{SUFFIX}", text, "application/json")
 
     def _export(self, intent: Mapping[str, Any]) -> None:
         unsafe = bool(intent.get("unsafe"))
-        text, refusal = self.session.export(unsafe)
-        if text is None:
-            offer = {"label": "Export anyway (unsafe)", "intent": {"type": "export", "unsafe": True}}
-            self.session.say("error", refusal, None if unsafe else offer)
-            return
-        self._send(f"{self.session.document.name}.py", text, "text/x-python")
-        self.session.say(
-            "done", f"Exported {self.session.document.name}.py" + (" although unsafe" if unsafe else "")
-        )
+        name = f"{self.session.document.name}.py"
+        self.session.say("info", f"Exporting {name}")
+        self.session.ask(lambda result: self._exported(result, name, unsafe), "export", unsafe)
 
-    def _send(self, name: str, text: str, mime: str) -> None:
-        self.component._send_msg({"type": "download", "name": name, "text": text, "mime": mime})
+    def _exported(self, result: Result, name: str, unsafe: bool) -> None:
+        if result.value is None:
+            self.session.say("error", f"Cannot be lowered: {result.problem}")
+        elif refusal := result.value.get("refusal"):
+            offer = {"label": "Export anyway (unsafe)", "intent": {"type": "export", "unsafe": True}}
+            self.session.say("error", f"Not exported: {refusal}", offer)
+        else:
+            self.component.send_download(name, result.value["text"], "text/x-python")
+            self.session.say("done", f"Exported {name}" + (", although unsafe" if unsafe else ""))
 
     def _run(self, intent: Mapping[str, Any]) -> None:
         self._runner.run_document(self.session.document)
@@ -218,18 +236,27 @@ class Page:
         self._why = {"state": "asking", "title": "Asking the verifier…", "lines": []}
         self._draw(("details",))
 
-        def answer(reply: dict) -> None:
+        def answer(result: Result) -> None:
             if self.session.selection.first == id:
-                self._why = reply
+                failed = {"state": "failed", "title": "This could not be asked", "lines": [result.problem]}
+                self._why = result.value or failed
                 self._draw(("details",))
 
-        self.session.ask_why(id, answer)
+        self.session.ask(answer, "why", id)
+
+    def _hello(self, intent: Mapping[str, Any]) -> None:
+        self.component.send_state(self._shown)
+
+    def _list_files(self, intent: Mapping[str, Any]) -> None:
+        self._draw(("files",))
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "cancel": _cancel,
         "dismiss": _dismiss,
         "download": _download,
         "export": _export,
+        "files": _list_files,
+        "hello": _hello,
         "open": _open,
         "run": _run,
         "save_as": _save_as,

@@ -6,8 +6,8 @@ import errno
 import socket
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
 import panel as pn
 from bokeh.document import Document as BokehDocument
@@ -37,7 +37,7 @@ def serve(path: Path | None = None, port: int = 5006, show: bool = True) -> None
     check_port(port)
     print(f"warpdraft: http://localhost:{port}/ (stop with Ctrl+C)", flush=True)
     server = pn.serve(
-        {"/": partial(editor, folder)},
+        {"/": lambda: editor(folder)},
         address="127.0.0.1",
         port=port,
         show=show,
@@ -83,15 +83,25 @@ def editor(folder: Folder) -> pn.viewable.Viewable:
 
 
 def poster(document: BokehDocument) -> Post:
-    """Runs functions on the thread that owns ``document``: at once there, else at its next tick."""
+    """Runs functions on the thread that owns ``document``: at once there, else at its next tick.
+
+    Ticks asked for while the document is still being made can get lost, so what waits is also run when the page has loaded.
+    """
     owner = threading.get_ident()
+    waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def drain() -> None:
+        while not waiting.empty():
+            waiting.get()()
 
     def post(function: Callable[[], None]) -> None:
         if threading.get_ident() == owner:
             function()
         else:
-            document.add_next_tick_callback(function)
+            waiting.put(function)
+            document.add_next_tick_callback(drain)
 
+    pn.state.onload(drain)
     return post
 
 

@@ -9,17 +9,18 @@ from typing import Any
 
 import param
 
-from warpdraft.backends.cutedsl import ExportRefused, LoweringError
 from warpdraft.core.consistency import problem
 from warpdraft.core.document import Document
-from warpdraft.core.edits import DeleteNode, Edit, EditError, declared_names, places
+from warpdraft.core.edits import Edit, EditError, declared_names, places
 from warpdraft.core.history import History
 from warpdraft.core.simulate import default_values
 from warpdraft.core.store import DocumentError
 
+from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
 from .tools import TOOLS, Tools
 from .views.findings import finding_key
+from .views.graph import graph_view
 from .worker import Stale, Worker
 
 Post = Callable[[Callable[[], None]], None]
@@ -71,7 +72,8 @@ class Session(param.Parameterized):
     selection = param.ClassSelector(class_=Selection, default=Selection())
     trip_counts = param.Dict({}, doc="The value of each symbol for the timeline and for runs.")
     report = param.ClassSelector(class_=Result, default=Result(), doc="The verifier's Report.")
-    timeline = param.ClassSelector(class_=Result, default=Result(), doc="The simulator's Timeline.")
+    graph = param.ClassSelector(class_=Result, default=Result(), doc="The graph's drawing.")
+    timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
     code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)
     recovery = param.ClassSelector(
@@ -79,13 +81,21 @@ class Session(param.Parameterized):
     )
 
     def __init__(
-        self, document: Document, path: Path | None = None, tools: Tools = TOOLS, post: Post | None = None
+        self,
+        document: Document,
+        path: Path | None = None,
+        tools: Tools = TOOLS,
+        post: Post | None = None,
+        analyst: Callable[[], Analyst] = Child,
     ) -> None:
         super().__init__(history=History(document), saved=document, path=path)
         self.tools = tools
         self.post: Post = post or (lambda function: function())
         self._worker = Worker("warpdraft-check")
-        self._questions = Worker("warpdraft-why", linger=2.0)
+        self._drawer = Worker("warpdraft-graph")
+        self._questions = Worker("warpdraft-question", linger=2.0)
+        self._new_analyst = analyst
+        self._analyst = analyst()
         self._autosave = Autosave(tools.save)
         self._notices = 0
         self._reset_trip_counts()
@@ -216,9 +226,7 @@ class Session(param.Parameterized):
         except DocumentError as error:
             self.say("error", f"Not saved: {error}")
             return False
-        self._autosave.drop(target)
-        if self.path is not None and self.path != target:
-            self._autosave.drop(self.path)
+        self._autosave.drop(target, self.path or target)
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved = target, self.document
         self.say("done", f"Saved {target.name}")
@@ -245,19 +253,28 @@ class Session(param.Parameterized):
     def _analyse(self) -> None:
         """Verify, predict and generate in the background; what comes too late for its document is dropped."""
         document, revision, counts = self.document, self.revision, dict(self.trip_counts)
+        questions = (
+            ("report", "verify", (document,)),
+            ("timeline", "predict", (document, counts)),
+            ("code", "lower", (document,)),
+        )
 
         def job(stale: Stale) -> None:
-            for name, compute in (
-                ("report", lambda: self.tools.verify(document)),
-                ("timeline", lambda: self.tools.simulate(document, counts)),
-                ("code", lambda: self.tools.lower(document)),
-            ):
-                if stale():
+            for name, function, arguments in questions:
+                try:
+                    result = Result(revision, self._analyst.ask(function, *arguments, unwanted=stale))
+                except Failed as failure:
+                    result = Result(revision, None, str(failure))
+                except Unwanted:
                     return
-                result = _result(revision, compute)
                 self.post(lambda name=name, result=result: self._take(name, result))
 
+        def draw(stale: Stale) -> None:
+            result = Result(revision, graph_view(document))
+            self.post(lambda: self._take("graph", result))
+
         self._worker.submit(job)
+        self._drawer.submit(draw)
 
     def _take(self, name: str, result: Result) -> None:
         if result.revision != self.revision:
@@ -269,34 +286,35 @@ class Session(param.Parameterized):
                 if self.selection.first not in keys:
                     self.selection = Selection()
 
-    def export(self, unsafe: bool = False) -> tuple[str | None, str]:
-        """The kernel module's text, or None and why it was refused, with the rules that are broken."""
-        try:
-            return self.tools.export(self.document, unsafe=unsafe), ""
-        except ExportRefused as refusal:
-            rules = ", ".join(dict.fromkeys(f"{error.code} {error.name}" for error in refusal.findings))
-            return None, f"Not exported: {rules or refusal}"
-        except LoweringError as error:
-            return None, f"Cannot be lowered: {error}"
-
-    def ask_why(self, id: str, answer: Callable[[dict], None]) -> None:
-        """Delete an op on a copy, verify that in the background, and ``answer`` what breaks, or that nothing does."""
-        document = self.document
+    def ask(self, answer: Callable[[Result], None], function: str, *arguments: Any) -> None:
+        """Ask one more question about the present document in the background; ``answer`` gets the result, unless a newer
+        question comes first."""
+        revision, document = self.revision, self.document
 
         def job(stale: Stale) -> None:
-            reply = _why(self.tools, document, id)
-            self.post(lambda: answer(reply))
+            analyst = self._new_analyst()
+            try:
+                result = Result(revision, analyst.ask(function, document, *arguments, unwanted=stale))
+            except Failed as failure:
+                result = Result(revision, None, str(failure))
+            except Unwanted:
+                return
+            finally:
+                analyst.close()
+            self.post(lambda: answer(result))
 
         self._questions.submit(job)
 
     def settle(self, timeout: float = 20.0) -> bool:
         """Wait for the results and the autosave of the present document: for tests and scripts."""
-        return self._worker.wait(timeout) and self._autosave.wait(timeout)
+        workers = (self._worker, self._drawer, self._questions)
+        return all(worker.wait(timeout) for worker in workers) and self._autosave.wait(timeout)
 
     def close(self) -> None:
         """Stop the background work; the autosave stays for the next time."""
-        self._worker.close()
-        self._questions.close()
+        for worker in (self._worker, self._drawer, self._questions):
+            worker.close()
+        self._analyst.close()
         self._autosave.wait()
 
 
@@ -314,47 +332,10 @@ def known_names(document: Document, kind: str) -> set[str]:
     return set()
 
 
-def _why(tools: Tools, document: Document, id: str) -> dict:
-    """What the verifier says of ``document`` without the op, against what it says with it."""
-    try:
-        without = tools.verify(DeleteNode(id).apply(document))
-        before = {finding_key(finding) for finding in tools.verify(document).findings}
-    except Exception as error:
-        return {
-            "state": "failed",
-            "title": "This could not be asked",
-            "lines": [f"{type(error).__name__}: {error}"],
-        }
-    new = [finding for finding in without.errors if finding_key(finding) not in before]
-    if new:
-        lines = [f"{finding.code} {finding.name}: {finding.message}" for finding in new[:3]]
-        steps = [
-            f"{step.agent} {step.text}" + (f" ({step.at})" if step.at else "") for step in new[0].witness[-3:]
-        ]
-        return {"state": "needed", "title": "Without it:", "lines": lines + steps}
-    if without.verdict == "incomplete":
-        return {
-            "state": "open",
-            "title": "The verifier could not finish without it",
-            "lines": [without.scope.reason],
-        }
-    scope = "at all trip counts" if without.scope.kind == "all" else "at the trip counts that were tried"
-    lines = [f"Without it the verifier finds no new error, {scope}."]
-    return {"state": "redundant", "title": "No rule needs it", "lines": lines}
-
-
-def _result(revision: int, compute: Callable[[], Any]) -> Result:
-    """The value, or in words why there is none: a defect in one analysis must not take the editor down."""
-    try:
-        return Result(revision, compute())
-    except (LoweringError, DocumentError) as error:
-        return Result(revision, None, str(error))
-    except Exception as error:
-        return Result(revision, None, f"{type(error).__name__}: {error}")
-
-
-def open_session(path: Path, tools: Tools = TOOLS, post: Post | None = None) -> Session:
+def open_session(
+    path: Path, tools: Tools = TOOLS, post: Post | None = None, analyst: Callable[[], Analyst] = Child
+) -> Session:
     """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
-    session = Session(tools.load(path), path, tools, post)
+    session = Session(tools.load(path), path, tools, post, analyst)
     session.recovery = session._autosave.found(path, session.document, tools.load)
     return session

@@ -8,12 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpdraft.backends.cutedsl import export_module, lower
+from warpdraft.backends.cutedsl import ExportRefused, export_module, lower
 from warpdraft.core import store
 from warpdraft.core.document import Document
 from warpdraft.core.findings import Report
 from warpdraft.core.simulate import simulate
 from warpdraft.core.verify import verify
+
+from .views.timeline import Drawing, drawing, facts_view
+from .why import why
+
+
+def predict(document: Document, counts: Mapping[str, int]) -> tuple[Drawing, dict[str, Any]]:
+    """The timeline as the page shows it: its drawing, and its facts."""
+    timeline = simulate(document, counts)
+    return drawing(timeline), facts_view(timeline)
+
+
+def export(document: Document, unsafe: bool) -> dict[str, str]:
+    """The kernel module's ``text``, or the ``refusal`` that names the broken rules."""
+    try:
+        return {"text": export_module(document, unsafe=unsafe)}
+    except ExportRefused as refusal:
+        rules = ", ".join(dict.fromkeys(f"{error.code} {error.name}" for error in refusal.findings))
+        return {"refusal": rules or str(refusal)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +39,10 @@ class Tools:
     """Each may raise; what `load` and `save` raise is `store.DocumentError`."""
 
     verify: Callable[[Document], Report] = verify
-    simulate: Callable[[Document, Mapping[str, int]], Any] = simulate
+    predict: Callable[[Document, Mapping[str, int]], Any] = predict
     lower: Callable[[Document], str] = lower
-    export: Callable[..., str] = export_module
+    why: Callable[[Document, str], dict[str, Any]] = why
+    export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load
     save: Callable[[Document, Path], None] = store.save
 

@@ -67,7 +67,9 @@ def main() -> int:
     for name, values in zip(("painted", "verified and painted"), zip(*times, strict=True), strict=True):
         p95 = statistics.quantiles(values, n=20)[-1]
         late = late or p95 > TARGET
-        print(f"{name:22} median {statistics.median(values):6.0f} ms   p95 {p95:6.0f} ms   max {max(values):6.0f} ms")
+        print(
+            f"{name:22} median {statistics.median(values):6.0f} ms   p95 {p95:6.0f} ms   max {max(values):6.0f} ms"
+        )
     return 1 if late else 0
 
 

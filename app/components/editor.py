@@ -1,7 +1,7 @@
-"""The page as one component: each pane's state is a parameter that holds JSON text, and the page sends intents back.
+"""The page as one component: Python sends each pane's state, the page sends intents back, both as messages.
 
-Text, because the bridge then passes it on untouched. The script is built from ``js/`` (see its package.json) into
-``assets/bundles/editor.js``.
+Messages, because a parameter of the component would have Panel walk through the whole embedded timeline at each edit. The
+script is built from ``js/`` (see its package.json) into ``assets/bundles/editor.js``.
 """
 
 from __future__ import annotations
@@ -16,42 +16,17 @@ from bokeh.document import Document
 from panel.custom import Child, JSComponent
 
 BUNDLE = Path(str(files("warpdraft.assets"))) / "bundles" / "editor.js"
-PANES = (
-    "chrome",
-    "resources",
-    "graph",
-    "schedule",
-    "offers",
-    "findings",
-    "marks",
-    "selection",
-    "details",
-    "timeline_facts",
-    "code",
-    "source",
-    "log",
-)
 
 
 class EditorComponent(JSComponent):
-    """Draws the panes. ``on_msg`` callbacks receive intents; `_send_msg` sends downloads."""
+    """Draws the panes. ``on_msg`` callbacks receive intents, the first of them "hello" from a page that wants its state."""
 
     timeline = Child()
     standalone = param.Boolean(True, doc="Whether the editor fills a page of its own.")
 
-    chrome = param.String("")
-    resources = param.String("")
-    graph = param.String("")
-    schedule = param.String("")
-    offers = param.String("")
-    findings = param.String("")
-    marks = param.String("")
-    selection = param.String("")
-    details = param.String("")
-    timeline_facts = param.String("")
-    code = param.String("")
-    source = param.String("")
-    log = param.String("")
+    initial = param.String(
+        "{}", doc="Each pane's state when the component was made: a JSON object of JSON texts."
+    )
 
     _bundle = BUNDLE
 
@@ -60,3 +35,12 @@ class EditorComponent(JSComponent):
         text = BUNDLE.read_text(encoding="utf-8")
         name = hashlib.sha256(text.encode()).hexdigest()
         return {**super()._get_properties(doc), "esm": text, "bundle": name}
+
+    def send_state(self, panes: dict[str, str]) -> None:
+        """Replace the state of ``panes``, each as JSON text."""
+        if panes:
+            self._send_msg({"type": "state", "panes": panes})
+
+    def send_download(self, name: str, text: str, mime: str) -> None:
+        """Have the browser save ``text`` as a file."""
+        self._send_msg({"type": "download", "name": name, "text": text, "mime": mime})

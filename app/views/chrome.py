@@ -17,7 +17,6 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
         "name": session.document.name,
         "revision": session.revision,
         "file": folder.label(session.path) if session.path else "",
-        "files": [folder.label(path) for path in folder.documents()],
         "folder": str(folder.root),
         "dirty": session.dirty,
         "undo": history.titles[-1] if history.past else None,

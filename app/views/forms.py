@@ -287,7 +287,6 @@ def _resource_fields(resource: Resource) -> list[dict]:
 
 def _task_form(document: Document, task: Task) -> Form:
     rings = splittable(document, task)
-    free = max(t.warp_idx + t.num_warps for t in document.tasks)
     return {
         "title": task.name,
         "name": task.name,
@@ -302,5 +301,13 @@ def _task_form(document: Document, task: Task) -> Form:
             field("dst", "writes", ", ".join(task.dst), hint="resources, comma between"),
         ],
         "actions": ["remove"],
-        "split": {"rings": rings, "warp": free, "name": f"{task.name}_2"} if rings else None,
+        "split": {"rings": rings, "warp": free_warp(document, task), "name": f"{task.name}_2"}
+        if rings
+        else None,
     }
+
+
+def free_warp(document: Document, task: Task) -> int:
+    """The first warp after ``task`` that no task owns."""
+    owned = {warp for t in document.tasks for warp in range(t.warp_idx, t.warp_idx + t.num_warps)}
+    return next(warp for warp in range(task.warp_idx, max(owned) + 2) if warp not in owned)

@@ -22,6 +22,7 @@ from warpdraft.core.document import Document, Edge, Op, OpKind, Resource, Task, 
 from warpdraft.core.tree import find_resource, find_work, ops_of
 
 from . import words
+from .colors import task_colors
 
 TASK_INK = "#0000a{}"  # stands for the colour of a task until the style sheet says it
 NO_DOT = "Graphviz was not found: install it (dot on the PATH), or graphviz-pure from PyPI, to see the graph"
@@ -55,7 +56,7 @@ def dot_source(document: Document) -> str:
         fontsize="12",
     )
     graph.attr("edge", fontname="Helvetica", fontsize="11", arrowsize="0.65")
-    inks = {task.name: TASK_INK.format(i % 8) for i, task in enumerate(document.tasks)}
+    inks = {name: TASK_INK.format(color) for name, color in task_colors(document).items()}
     for resource in document.resources:
         graph.node(
             resource.name,

@@ -9,6 +9,7 @@ from warpdraft.core.document import Document, Resource
 from warpdraft.core.layout import SMEM_CAPACITY, TMEM_CAPACITY, layout
 
 from . import words
+from .colors import task_colors
 
 REGISTERS = 65_536  # 32-bit registers of an SM (CUDA programming guide, compute capability 9.0 and 10.0)
 DEFAULT_REGISTERS = 168  # a thread's share of a launch of 384 threads, rounded down to a multiple of 8
@@ -16,6 +17,7 @@ DEFAULT_REGISTERS = 168  # a thread's share of a launch of 384 threads, rounded 
 
 def resources_view(document: Document) -> dict[str, Any]:
     """Resources, barriers and groups with their fields, tasks with warps and registers, and the meters."""
+    colors = task_colors(document)
     return {
         "meters": _meters(document),
         "items": [_resource(document, resource) for resource in document.resources],
@@ -35,14 +37,14 @@ def resources_view(document: Document) -> dict[str, Any]:
         "tasks": [
             {
                 "name": t.name,
-                "color": i % 8,
+                "color": colors[t.name],
                 "fields": [
                     _field("warp_idx", t.warp_idx, label="from"),
                     _field("num_warps", t.num_warps, label="warps"),
                     _field("num_registers", t.num_registers, label="regs"),
                 ],
             }
-            for i, t in enumerate(document.tasks)
+            for t in document.tasks
         ],
     }
 

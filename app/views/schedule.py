@@ -9,6 +9,7 @@ from warpdraft.core.footprints import engine_of
 from warpdraft.core.tree import find_resource, find_work, ops_of
 
 from . import words
+from .colors import task_colors
 
 
 def schedule_view(document: Document) -> dict[str, Any]:
@@ -18,13 +19,14 @@ def schedule_view(document: Document) -> dict[str, Any]:
         for op in ops_of(task):
             first = op.copy_of or op.id
             sizes[first] = sizes.get(first, 0) + 1
-    return {"columns": [_column(document, task, i, sizes) for i, task in enumerate(document.tasks)]}
+    colors = task_colors(document)
+    return {"columns": [_column(document, task, colors[task.name], sizes) for task in document.tasks]}
 
 
-def _column(document: Document, task: Task, position: int, copies: dict[str, int]) -> dict[str, Any]:
+def _column(document: Document, task: Task, color: int, copies: dict[str, int]) -> dict[str, Any]:
     return {
         "task": task.name,
-        "color": position % 8,
+        "color": color,
         "warps": words.warps_text(task.warp_idx, task.num_warps),
         "registers": task.num_registers,
         "ops": sum(1 for _ in ops_of(task)),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from warpdraft.core.findings import Finding
 from warpdraft.core.simulate import Bar, Timeline
 
 ROW = 1.0  # height of a warp's lane
@@ -115,6 +116,7 @@ def _quads(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> tu
     names = ("left", "right", "top", "bottom", "op", "at", "kind", "about", "lane", "task")
     bars: Columns = {name: [] for name in names}
     waits: Columns = {name: [] for name in names}
+    owner = {bar.op: timeline.lanes[bar.lane].task for bar in timeline.bars if timeline.lanes[bar.lane].task}
     for bar in _once(timeline.bars, timeline, band_of):
         band = bands[band_of[bar.lane]]
         top = band.top + bar.row * band.row
@@ -128,7 +130,12 @@ def _quads(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> tu
             bar.op,
             at_text(bar.at),
         )
-        values += (bar.kind, about(bar), band.label, band.task)
+        values += (
+            "stuck" if bar.open else bar.kind,
+            about(bar),
+            band.label,
+            band.task or owner.get(bar.op, ""),
+        )
         for name, value in zip(names, values, strict=True):
             (waits if bar.kind == "wait" else bars)[name].append(value)
     return bars, waits
@@ -187,6 +194,14 @@ def _arrows(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> C
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     return columns
+
+
+def places_of(finding: Finding | None) -> frozenset[tuple[str, str]]:
+    """Where a finding shows in the timeline: the last step of its witness at each op that it names."""
+    if finding is None:
+        return frozenset()
+    last = {step.op: step.at for step in finding.witness if step.op in finding.ops}
+    return frozenset(last.items())
 
 
 def at_text(at: tuple[tuple[str, int], ...]) -> str:

@@ -6,7 +6,7 @@ once; a new timeline, theme or selection only replaces data and colours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from bokeh.events import RangesUpdate
@@ -19,6 +19,17 @@ MOST_BARS = 5000
 PIXELS = 1600  # columns of pixels that a window is thinned to
 ROW_PIXELS = 15
 
+QUAD = ("left", "right", "top", "bottom")
+COLUMNS = {
+    "bars": (*QUAD, "op", "at", "kind", "about", "fill"),
+    "waits": (*QUAD, "op", "at", "kind", "about"),
+    "stages": (*QUAD, "state", "about", "fill"),
+    "arrows": ("x0", "y0", "x1", "y1", "angle"),
+    "lit": QUAD,
+    "bad": QUAD,
+}
+Places = frozenset[tuple[str, str]]  # (op, iteration in words)
+
 THEMES = {
     "light": {
         "paper": "#ffffff",
@@ -27,7 +38,7 @@ THEMES = {
         "wait": "#9aa4b0",
         "lit": "#1f6feb",
         "arrow": "#8a94a1",
-        "tasks": ("#0072b2", "#b35900", "#007a5a", "#a2477f", "#6a5acd", "#7a6a00", "#3c6e8f", "#8c3b3b"),
+        "tasks": ("#a2477f", "#6a5acd", "#7a6a00", "#3c6e8f", "#8c3b3b", "#0072b2", "#b35900", "#007a5a"),
         "engine": "#8a94a1",
         "states": {"filling": "#9ec9e8", "full": "#0072b2", "reading": "#0b8a63"},
         "error": "#c02b1d",
@@ -39,7 +50,7 @@ THEMES = {
         "wait": "#5f6a77",
         "lit": "#8ab8ff",
         "arrow": "#6d7885",
-        "tasks": ("#56b4e9", "#f0a04b", "#43c59e", "#dd8fc2", "#a99cf5", "#d6c34a", "#8fbcd9", "#e08b8b"),
+        "tasks": ("#dd8fc2", "#a99cf5", "#d6c34a", "#8fbcd9", "#e08b8b", "#56b4e9", "#f0a04b", "#43c59e"),
         "engine": "#8fa0b3",
         "states": {"filling": "#2b4a60", "full": "#56b4e9", "reading": "#3fc499"},
         "error": "#ff7b6e",
@@ -53,10 +64,10 @@ class TimelineFigure:
     def __init__(self, on_pick: Callable[[str], None]) -> None:
         self._on_pick = on_pick
         self._drawing: Drawing | None = None
-        self._tasks: Sequence[str] = ()
+        self._tasks: Mapping[str, int] = {}
         self._theme = "light"
         self._lit: frozenset[str] = frozenset()
-        self._bad: frozenset[str] = frozenset()
+        self._bad: Places = frozenset()
         self._window: tuple[float, float] | None = None
         self.x = Range1d(0, 1, bounds=(0, 1), min_interval=20)
         self.y = Range1d(1, 0)
@@ -74,7 +85,9 @@ class TimelineFigure:
             outline_line_color=None,
             name="warpdraft-timeline",
         )
-        self._sources = {n: ColumnDataSource() for n in ("bars", "waits", "stages", "arrows", "lit", "bad")}
+        self._sources = {
+            name: ColumnDataSource({c: [] for c in columns}) for name, columns in COLUMNS.items()
+        }
         self._glyphs()
         self._axes()
         self.figure.on_event(RangesUpdate, self._moved)
@@ -134,10 +147,10 @@ class TimelineFigure:
 
     # What is shown
 
-    def show(self, drawing: Drawing, tasks: Sequence[str]) -> None:
+    def show(self, drawing: Drawing, colors: Mapping[str, int]) -> None:
         """Draw another timeline; the visible window stays where the old one had the same length."""
         same = self._drawing is not None and self._drawing.total == drawing.total
-        self._drawing, self._tasks = drawing, tasks
+        self._drawing, self._tasks = drawing, colors
         end = max(1, drawing.total)
         self.x.bounds = (-0.01 * end, 1.02 * end)
         if not same:
@@ -168,8 +181,8 @@ class TimelineFigure:
         if self._drawing is not None:
             self._fill()
 
-    def light(self, lit: frozenset[str], bad: frozenset[str]) -> None:
-        """Outline the bars of the selected ops, and mark those of ops that a finding names."""
+    def light(self, lit: frozenset[str], bad: Places) -> None:
+        """Outline the bars of the selected ops, and mark the places of a hazard, and waits that never end, in red."""
         if (lit, bad) != (self._lit, self._bad):
             self._lit, self._bad = lit, bad
             self._outline()
@@ -227,20 +240,24 @@ class TimelineFigure:
     def _color(self, task: str, kind: str) -> str:
         colors = THEMES[self._theme]
         if task in self._tasks:
-            color = colors["tasks"][self._tasks.index(task) % 8]
-            return color if kind == "work" else color + "b0"
+            color = colors["tasks"][self._tasks[task]]
+            return color if kind == "work" else color + ("90" if kind == "in-flight" else "b0")
         return colors["engine"]
 
     def _outline(self) -> None:
-        for name, ops in (("lit", self._lit), ("bad", self._bad)):
-            columns: Columns = {n: [] for n in ("left", "right", "top", "bottom")}
-            for source in ("bars", "waits") if ops else ():
-                data = self._sources[source].data
-                for i, op in enumerate(data.get("op", ())):
-                    if op in ops:
-                        for column, values in columns.items():
-                            values.append(data[column][i])
-            self._sources[name].data = columns
+        lit: Columns = {name: [] for name in QUAD}
+        bad: Columns = {name: [] for name in QUAD}
+        for source in ("bars", "waits"):
+            data = self._sources[source].data
+            for i, op in enumerate(data["op"]):
+                for chosen, columns in ((op in self._lit, lit), (self._is_bad(op, data, i), bad)):
+                    if chosen:
+                        for name, values in columns.items():
+                            values.append(data[name][i])
+        self._sources["lit"].data, self._sources["bad"].data = lit, bad
+
+    def _is_bad(self, op: str, data: Columns, i: int) -> bool:
+        return (op, data["at"][i]) in self._bad or data["kind"][i] == "stuck"
 
     def _picked(self, name: str) -> None:
         source = self._sources[name]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from warpdraft.app.analysis import Child, Failed, Here, Unwanted
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
 from warpdraft.app.session import Selection, Session, finding_key, open_session
 from warpdraft.app.tools import TOOLS
@@ -29,12 +30,21 @@ def nothing(*_):
     return None
 
 
-QUICK = replace(TOOLS, verify=no_findings, simulate=nothing, lower=nothing)
+QUICK = replace(TOOLS, verify=no_findings, predict=nothing, lower=nothing)
+
+
+def new(document, path=None, **changes):
+    tools = replace(QUICK, **changes)
+    return Session(document, path, tools, analyst=lambda: Here(tools))
+
+
+def reopen(path):
+    return open_session(path, QUICK, analyst=lambda: Here(QUICK))
 
 
 @pytest.fixture
 def session(tmp_path):
-    session = Session(sample.gemm(), tmp_path / "gemm.warpdraft.json", QUICK)
+    session = new(sample.gemm(), tmp_path / "gemm.warpdraft.json")
     TOOLS.save(session.document, session.path)
     yield session
     session.close()
@@ -82,7 +92,7 @@ def test_results_come_and_late_ones_are_dropped(tmp_path):
             hold.wait(5)
         return no_findings(document)
 
-    session = Session(sample.gemm(), None, replace(QUICK, verify=slow))
+    session = new(sample.gemm(), verify=slow)
     session.do(RENAME)
     assert session.checking
     hold.set()
@@ -95,7 +105,7 @@ def test_a_defect_in_an_analysis_is_told_not_raised():
     def broken(document):
         raise KeyError("x")
 
-    session = Session(sample.gemm(), None, replace(QUICK, verify=broken))
+    session = new(sample.gemm(), verify=broken)
     assert session.settle()
     assert session.report.value is None and "KeyError" in session.report.problem
     session.close()
@@ -110,7 +120,7 @@ def test_a_finding_stays_selected_while_it_lasts():
         )
         return Report(document.name, "safe", Scope("all"), tuple(found))
 
-    session = Session(sample.gemm(), None, replace(QUICK, verify=verify))
+    session = new(sample.gemm(), verify=verify)
     assert session.settle()
     session.select("finding", (finding_key(session.report.value.findings[0]),))
     session.do(edits.SetDocument("target", "sm_100a"))
@@ -131,7 +141,7 @@ def test_save_and_undo_across_it(session):
 
 
 def test_save_without_a_place_or_to_a_bad_one_is_told(tmp_path):
-    session = Session(sample.gemm(), None, QUICK)
+    session = new(sample.gemm())
     assert not session.save() and "Save as" in session.notice.text
     assert (
         not session.save(tmp_path / "no" / "such" / "x.warpdraft.json") and "Not saved" in session.notice.text
@@ -142,7 +152,7 @@ def test_save_without_a_place_or_to_a_bad_one_is_told(tmp_path):
 def test_autosave_is_kept_offered_and_dropped(session):
     session.do(RENAME)
     assert session.settle() and autosave_of(session.path).is_file()
-    again = open_session(session.path, QUICK)
+    again = reopen(session.path)
     assert again.recovery.name == "other" and again.document.name == "persistent_gemm"
     again.recover(True)
     assert again.document.name == "other" and again.dirty
@@ -157,8 +167,9 @@ def test_autosave_is_kept_offered_and_dropped(session):
 def test_recovery_can_be_refused(session):
     session.do(RENAME)
     session.settle()
-    again = open_session(session.path, QUICK)
+    again = reopen(session.path)
     again.recover(False)
+    again.settle()
     assert again.document.name == "persistent_gemm" and not autosave_of(session.path).exists()
     again.close()
 
@@ -178,7 +189,7 @@ def test_open_resets_and_a_bad_file_changes_nothing(session, tmp_path):
         other,
     )
     with pytest.raises(DocumentError):
-        open_session(bad, QUICK)
+        reopen(bad)
 
 
 def test_trip_counts_follow_the_symbols(session):
@@ -199,3 +210,38 @@ def test_only_files_under_the_folder_are_opened(tmp_path):
     for name in ("../secret.warpdraft.json", str(tmp_path / "secret.warpdraft.json"), "link.warpdraft.json"):
         with pytest.raises(OutsideFolder):
             folder.allowed(name)
+
+
+def test_the_analysis_process_answers_fails_in_words_and_ends():
+    analyst = Child()
+    assert analyst.ask("verify", sample.gemm()).verdict in ("safe", "unsafe")
+    with pytest.raises(Failed):
+        analyst.ask("why", sample.gemm(), "nobody")
+    drawing, facts = analyst.ask("predict", sample.gemm(), {"k_tiles": 4, "tiles": 1})
+    assert drawing.bars["op"] and facts["rows"]
+    with pytest.raises(Unwanted):
+        analyst.ask("verify", sample.gemm(), unwanted=lambda: True)
+    analyst.close()
+    with pytest.raises(Unwanted):
+        analyst.ask("verify", sample.gemm())
+
+
+def test_an_analysis_process_that_dies_is_replaced():
+    analyst = Child()
+    analyst.ask("verify", sample.gemm())
+    analyst._process.kill()
+    analyst._process.wait()
+    with pytest.raises(Failed):
+        analyst.ask("verify", sample.gemm())
+    assert analyst.ask("verify", sample.gemm()).document == "persistent_gemm"
+    analyst.close()
+
+
+def test_why_an_op_is_there():
+    answers = []
+    session = Session(sample.gemm(), None)
+    wait = next(p.node.id for p in edits.places(session.document) if getattr(p.node, "kind", "") == "wait")
+    session.ask(answers.append, "why", wait)
+    assert session.settle(60)
+    assert answers[0].value["state"] in ("needed", "open", "redundant") and answers[0].value["lines"]
+    session.close()

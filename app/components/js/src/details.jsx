@@ -26,7 +26,7 @@ function Nothing() {
 function Finding({ data, send }) {
   return (
     <article class="explained">
-      <h2><span class={`mark ${data.severity}`}><Icon name={data.severity} label={data.severity} /></span><span class="mono">{data.code}</span> {data.name}</h2>
+      <h2><span class={`mark sev-${data.severity}`}><Icon name={data.severity} label={data.severity} /></span><span class="mono">{data.code}</span> {data.name}</h2>
       <p class="message">{data.message}</p>
       {(data.expected || data.actual) && (
         <dl>
@@ -49,7 +49,7 @@ function Finding({ data, send }) {
             {data.witness.map((step, i) => (
               <li key={i}>
                 <button type="button" class="link mono" onClick={() => send({ type: "select", kind: "op", ids: [step.op] })} title={step.op}>{step.agent}</button>
-                <span>{step.text}</span>{step.at && <i>{step.at}</i>}
+                <span>{step.text}{step.at && <i>{step.at}</i>}</span>
               </li>
             ))}
           </ol>

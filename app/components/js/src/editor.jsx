@@ -45,7 +45,7 @@ export function Editor({ state, send, model, root, timeline }) {
   const shared = { state, send, selection: state.selection, marks: state.marks };
   return (
     <>
-      <Toolbar {...shared} chrome={state.chrome} theme={theme} setTheme={setTheme} setDialog={setDialog} open={open} />
+      <Toolbar {...shared} chrome={state.chrome} files={state.files} theme={theme} setTheme={setTheme} setDialog={setDialog} open={open} />
       <main class="panes" style={{
         "--left": `${sizes.left}px`, "--right": `${sizes.right}px`, "--graph": `${sizes.graph}px`, "--bottom": `${sizes.bottom}px`,
       }}>

@@ -13,7 +13,7 @@ export const Findings = memo(["data", "selection", "verdict"], function Findings
           {items.map((item) => {
             const chosen = selection.kind === "finding" && selection.ids[0] === item.key;
             return (
-              <li key={item.key} class={`finding ${item.severity} ${chosen ? "chosen" : ""}`}>
+              <li key={item.key} class={`finding sev-${item.severity} ${chosen ? "chosen" : ""}`}>
                 <button type="button" class="what" aria-pressed={chosen} onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>
                   <Icon name={item.severity} label={item.severity} />
                   <span class="code mono">{item.code}</span> <span class="rule">{item.name}</span>

@@ -70,7 +70,7 @@ export const Graph = memo(["data", "selection", "marks"], function Graph({ data,
 });
 
 function mark(element, severity) {
-  for (const kind of ["error", "warning", "advice"]) element.classList.toggle(kind, severity === kind);
+  for (const kind of ["error", "warning", "advice"]) element.classList.toggle(`sev-${kind}`, severity === kind);
 }
 
 /* Sizes come from the pane; edges get a wide invisible stroke to be hit; nodes and edges can be focused. */

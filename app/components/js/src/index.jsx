@@ -7,22 +7,22 @@ import layout from "../../../../assets/styles/layout.css";
 import panes from "../../../../assets/styles/panes.css";
 import schedule from "../../../../assets/styles/schedule.css";
 
-const PANES = ["chrome", "resources", "graph", "schedule", "offers", "findings", "marks", "selection", "details",
-  "timeline_facts", "code", "source", "log"];
-
-/* Parses each pane's text once: a pane whose text is the same keeps its object, and so is not drawn again. */
-function reader(model) {
-  const seen = {};
-  return () => {
-    const state = {};
-    for (const name of PANES) {
-      const text = model[name];
-      if (!seen[name] || seen[name].text !== text) seen[name] = { text, value: text ? JSON.parse(text) : null };
-      state[name] = seen[name].value;
+/* Keeps each pane's text and what it means: a pane whose text stays the same keeps its object, and so is not drawn again. */
+class State {
+  constructor() {
+    this.texts = {};
+    this.panes = {};
+  }
+  take(panes) {
+    for (const [name, text] of Object.entries(panes)) {
+      if (this.texts[name] === text) continue;
+      this.texts[name] = text;
+      this.panes = { ...this.panes, [name]: JSON.parse(text) };
     }
-    return state;
-  };
+  }
 }
+
+const plain = (value) => (value instanceof Map ? Object.fromEntries(value) : value);
 
 function download({ name, text, mime }) {
   const link = document.createElement("a");
@@ -43,39 +43,40 @@ export function render({ model }) {
   host.append(style, root);
   if (model.standalone) document.documentElement.classList.add("warpdraft-page");
 
-  const read = reader(model);
+  const state = new State();
   const local = { selection: null };
   let pending = false;
   const timeline = { element: null };
   const send = (intent) => {
     if (intent.type === "select") local.selection = { ...intent, ops: intent.kind === "op" ? intent.ids : [], resources: [] };
-    model.send_msg({ revision: read().chrome?.revision ?? 0, ...intent });
+    model.send_msg({ revision: state.panes.chrome?.revision ?? 0, ...intent });
     if (intent.type === "select") redraw();
   };
   const show = () => {
     pending = false;
-    const state = read();
-    if (local.selection) state.selection = { ...state.selection, ...local.selection };
-    draw(<Editor state={state} send={send} model={model} root={root} timeline={timeline} />, root);
-    root.dataset.revision = state.chrome?.revision ?? "";
-    root.dataset.checked = state.chrome && !state.chrome.verdict.checking ? state.chrome.revision : "";
+    const panes = local.selection ? { ...state.panes, selection: { ...state.panes.selection, ...local.selection } } : state.panes;
+    draw(<Editor state={panes} send={send} model={model} root={root} timeline={timeline} />, root);
+    const chrome = panes.chrome;
+    root.dataset.revision = chrome?.revision ?? "";
+    root.dataset.checked = chrome && !chrome.verdict.checking ? chrome.revision : "";
   };
   const redraw = () => {
     if (pending) return;
     pending = true;
     queueMicrotask(show);
   };
-  for (const name of PANES) {
-    model.on(name, () => {
-      if (name === "selection") local.selection = null;
-      redraw();
-    });
-  }
   model.on("msg:custom", (message) => {
-    const said = message?.data ?? message;
-    if (said?.type === "download") download(said);
+    const said = plain(message);
+    if (said.type === "download") return download(said);
+    if (said.type !== "state") return undefined;
+    const panes = plain(said.panes);
+    state.take(panes);
+    if ("selection" in panes) local.selection = null;
+    return redraw();
   });
+  state.take(JSON.parse(model.initial));
   timeline.element = model.get_child("timeline");
   show(); // at once: what is embedded must have its place when this returns
+  model.send_msg({ type: "hello" });
   return host;
 }

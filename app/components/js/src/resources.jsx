@@ -53,7 +53,7 @@ function path(item, kind, key) {
 }
 
 export function Mark({ severity }) {
-  return severity ? <span class={`mark ${severity}`}><Icon name={severity} size={12} label={severity} /></span> : null;
+  return severity ? <span class={`mark sev-${severity}`}><Icon name={severity} size={12} label={severity} /></span> : null;
 }
 
 function Group({ title, what, send, children }) {

@@ -15,13 +15,13 @@ export const Schedule = memo(["data", "selection", "marks"], function Schedule({
   const context = { chosen, lit, marks: marks.ops, send, setDialog, revision: state.chrome.revision };
   return (
     <section class="pane schedule" aria-label="Schedule">
-      <div class="columns" ref={box}>
+      <div class="columns" ref={box}><div class="track">
         {data.columns.map((column) => (
           <Column key={column.task} column={column} context={context} selected={selection.kind === "task" && selection.ids[0] === column.task}
             mark={marks.tasks[column.task]} />
         ))}
         {data.columns.length === 0 && <p class="empty">No tasks yet: add one under Tasks, on the left.</p>}
-      </div>
+      </div></div>
     </section>
   );
 });
@@ -81,7 +81,7 @@ function Row({ node, context, level }) {
     send({ type: "select", kind: "op", ids: more ? [...chosen, node.id] : [node.id] });
   };
   const severity = marks[node.id];
-  const classes = `node ${node.kind} ${chosen.has(node.id) ? "chosen" : ""} ${lit.has(node.id) ? "lit" : ""} ${severity ?? ""}`;
+  const classes = `node is-${node.kind} ${chosen.has(node.id) ? "chosen" : ""} ${lit.has(node.id) ? "lit" : ""} ${severity ? `sev-${severity}` : ""}`;
   return (
     <li class={classes} data-id={node.id} role="treeitem" aria-level={level} aria-selected={chosen.has(node.id)}
       aria-label={`${node.kind === "op" ? spoken(node) : node.text}${severity ? `, ${severity}` : ""}`} onClick={pick}>

@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { Button, Icon } from "./icons.jsx";
 import { Typed } from "./typed.jsx";
 
-export function Toolbar({ chrome, send, theme, setTheme, setDialog, open }) {
+export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open }) {
   return (
     <header class="toolbar" role="toolbar" aria-label="Document">
       <span class="brand" aria-hidden="true"><b>warp</b>draft</span>
-      <Files chrome={chrome} send={send} />
+      <Files chrome={chrome} files={files} send={send} />
       <span class="group">
         <Button icon="save" label="Save" title="Save (Ctrl+S)" disabled={!chrome.dirty && chrome.file} onClick={() => send({ type: "save" })} />
         <SaveAs chrome={chrome} send={send} />
@@ -27,7 +27,7 @@ export function Toolbar({ chrome, send, theme, setTheme, setDialog, open }) {
           </label>
         ))}
       </span>
-      <Notice chrome={chrome} send={send} />
+      <span class="space" />
       <Verdict verdict={chrome.verdict} send={send} />
       <span class="group">
         <Button icon="export" kind="labelled" onClick={() => send({ type: "export" })} title="Generate the kernel module and download it">Export</Button>
@@ -40,24 +40,25 @@ export function Toolbar({ chrome, send, theme, setTheme, setDialog, open }) {
         <Button icon="theme" label={theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => setTheme(theme === "dark" ? "light" : "dark")} />
         <Button icon="help" label="Keys" title="Keys (?)" onClick={() => setDialog({ kind: "help" })} />
       </span>
+      <Notice chrome={chrome} send={send} />
     </header>
   );
 }
 
-function Files({ chrome, send }) {
+function Files({ chrome, files, send }) {
   const change = (event) => {
     const name = event.currentTarget.value;
     event.currentTarget.value = chrome.file;
     if (name !== chrome.file) send({ type: "open", name });
   };
-  const listed = chrome.files.includes(chrome.file);
+  const listed = files.includes(chrome.file);
   return (
     <span class="files">
       <label>
         <span class="hidden">Open document</span>
-        <select value={chrome.file} onChange={change} title={`Open a document under ${chrome.folder}`}>
+        <select value={chrome.file} onChange={change} onFocus={() => send({ type: "files" })} title={`Open a document under ${chrome.folder}`}>
           {!listed && <option value={chrome.file}>{chrome.file || `${chrome.name} (no file)`}</option>}
-          {chrome.files.map((file) => <option key={file} value={file}>{file}</option>)}
+          {files.map((file) => <option key={file} value={file}>{file}</option>)}
         </select>
       </label>
       {chrome.dirty && <span class="dirty" title="Unsaved changes (kept in an autosave)" role="status">●<span class="hidden">unsaved changes</span></span>}
@@ -67,7 +68,7 @@ function Files({ chrome, send }) {
 
 function SaveAs({ chrome, send }) {
   const [asking, setAsking] = useState(false);
-  if (!asking) return <Button label="Save as" kind="small" onClick={() => setAsking(true)}>as…</Button>;
+  if (!asking) return <Button label="Save as" kind="small" onClick={() => setAsking(true)}>Save as</Button>;
   const done = (event) => {
     event.preventDefault();
     const name = event.currentTarget.elements.name.value.trim();
@@ -86,7 +87,7 @@ function Notice({ chrome, send }) {
   const notice = chrome.notice;
   if (chrome.recovery) {
     return (
-      <span class="notice info" role="alert">
+      <span class="notice sev-info" role="alert">
         <span class="said">Unsaved changes of this file were found</span>
         <Button kind="small" onClick={() => send({ type: "recover", accept: true })}>Restore</Button>
         <Button kind="small" onClick={() => send({ type: "recover", accept: false })}>Discard</Button>
@@ -94,7 +95,7 @@ function Notice({ chrome, send }) {
     );
   }
   return (
-    <span class={`notice ${notice?.kind ?? ""}`} role={notice?.kind === "error" ? "alert" : "status"} title={notice?.text}>
+    <span class={`notice ${notice ? `sev-${notice.kind}` : ""}`} role={notice?.kind === "error" ? "alert" : "status"} title={notice?.text}>
       {notice && <>
         {notice.kind === "error" && <Icon name="error" />}{notice.kind === "done" && <Icon name="ok" />}
         <span class="said">{notice.text}</span>
@@ -116,7 +117,7 @@ function Verdict({ verdict }) {
       title={`${WORDS[word] ?? word}${scope ? `: ${scope}` : ""}${checking ? " (checking the newest edit)" : ""}`}>
       {SIGNS[word] && <Icon name={SIGNS[word]} />}
       <b>{WORDS[word] ?? word}</b>
-      {kinds.map((kind) => <span class={`count ${kind}`} key={kind}>{counts[kind]} {kind}{counts[kind] > 1 && kind !== "advice" ? "s" : ""}</span>)}
+      {kinds.map((kind) => <span class={`count sev-${kind}`} key={kind}>{counts[kind]} {kind}{counts[kind] > 1 && kind !== "advice" ? "s" : ""}</span>)}
       {scope && <span class="scope">{scope}</span>}
     </span>
   );

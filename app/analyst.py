@@ -1,0 +1,55 @@
+"""The process that checks, predicts and generates: it reads questions from standard input and answers on standard output.
+
+`analysis.Child` runs it with ``python -m warpdraft.app.analyst``. A frame is a length of eight bytes and a pickle; this
+program is at both ends, and nothing else writes to the pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import Any, BinaryIO
+
+from .tools import TOOLS
+
+LENGTH = 8  # bytes
+
+
+def main() -> None:
+    """Answer until the other end closes."""
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not come between the frames
+    while (question := read_frame(questions)) is not None:
+        name, arguments = question
+        try:
+            reply: tuple[str, Any] = ("value", getattr(TOOLS, name)(*arguments))
+        except Exception as error:  # told to the person by the other end
+            reply = ("problem", problem_of(error))
+        write_frame(answers, reply)
+
+
+def problem_of(error: Exception) -> str:
+    """An analysis' failure in words: expected ones say what they mean themselves."""
+    expected = type(error).__name__ in ("LoweringError", "DocumentError", "EditError")
+    return str(error) if expected else f"{type(error).__name__}: {error}"
+
+
+def read_frame(stream: BinaryIO) -> Any:
+    """The next frame, None at the end."""
+    head = stream.read(LENGTH)
+    if len(head) < LENGTH:
+        return None
+    body = stream.read(int.from_bytes(head, "little"))
+    return pickle.loads(body)
+
+
+def write_frame(stream: BinaryIO, value: Any) -> None:
+    """Write one frame."""
+    body = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    stream.write(len(body).to_bytes(LENGTH, "little") + body)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()
