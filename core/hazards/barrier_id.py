@@ -77,6 +77,10 @@ def repair(document: Document, finding: Finding) -> Iterator[Fix]:
     """A free id, or whole warps."""
     used = {b.id for b in document.barriers}
     free = next((i for i in range(1, IDS) if i not in used), None)
+    shared = [b for b in document.barriers if finding.ops and b.id in _ids(document, finding)]
+    if free is not None and len(shared) > 1:
+        second = shared[-1]
+        yield Fix(f"give {second.name} the free id {free}", (SetBarrier(second.name, "id", free),))
     for barrier in document.barriers:
         if barrier.name not in finding.resources:
             continue
@@ -87,6 +91,10 @@ def repair(document: Document, finding: Finding) -> Iterator[Fix]:
             yield Fix(
                 f"set {barrier.name} to {threads} threads", (SetBarrier(barrier.name, "threads", threads),)
             )
+
+
+def _ids(document: Document, finding: Finding) -> set[int]:
+    return {b.id for b in document.barriers if b.name in finding.resources}
 
 
 def _two_groups(second: NamedBarrier):

@@ -9,7 +9,7 @@ from programs import mutated_ring, random_program
 
 from warpdraft.core.clocks import Execution
 
-PROGRAMS = 500  # of each kind, in the usual test run
+PROGRAMS = 2000  # of each kind, in the usual test run
 LONG = 20_000
 CAP = 20_000  # states; a program with more is left out
 

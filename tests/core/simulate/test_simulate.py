@@ -168,7 +168,9 @@ def test_an_extra_arrival_is_told_and_ignored():
     document = ring()
     resource = document.resources[0]
     once = replace(resource, pipeline=replace(resource.pipeline, producer_count=1))
-    second = replace(document.tasks[0], name="load2", warp_idx=1)  # arms full too, which counts only one arrival
+    second = replace(
+        document.tasks[0], name="load2", warp_idx=1
+    )  # arms full too, which counts only one arrival
     document = replace(document, resources=(once, document.resources[1]), tasks=(*document.tasks, second))
     timeline = simulate(document, {"k_tiles": 1})
     assert timeline.notes == ("load.1 arrives once too often on full ab[0]: ignored",)

@@ -1,0 +1,55 @@
+"""Fixes of a finding: edits that were tried on the document and verified before they are offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .document import Document
+from .edits import EditError
+from .findings import Finding, Fix, Report
+from .hazards import HAZARDS
+from .verify import verify
+
+REPAIRS = {hazard.code: hazard.repair for hazard in HAZARDS}
+
+
+def fixes_for(document: Document, finding: Finding, budget: float = 10.0) -> tuple[Fix, ...]:
+    """The repairs of ``finding`` after which it is gone and nothing new is wrong. ``budget`` in seconds for each."""
+    repair = REPAIRS.get(finding.code)
+    proposed = list(repair(document, finding)) if repair else []
+    if not proposed:
+        return ()
+    before = verify(document, budget=budget)
+    return tuple(fix for fix in proposed if _helps(document, fix, finding, before, budget))
+
+
+def with_fixes(document: Document, report: Report) -> Report:
+    """``report`` with the fixes of each finding filled in."""
+    findings = tuple(replace(f, fixes=fixes_for(document, f)) for f in report.findings)
+    return replace(report, findings=findings)
+
+
+def applied(document: Document, fix: Fix) -> Document:
+    """``document`` after ``fix``. Raises EditError where it does not fit."""
+    for edit in fix.edits:
+        document = edit.apply(document)
+    return document
+
+
+def _helps(document: Document, fix: Fix, finding: Finding, before: Report, budget: float) -> bool:
+    try:
+        after = verify(applied(document, fix), budget=budget)
+    except EditError:
+        return False
+    if after.verdict == "incomplete" or _key(finding) in set(_keys(after)):
+        return False
+    return set(_keys(after)) <= set(_keys(before))
+
+
+def _keys(report: Report) -> Iterator[tuple]:
+    return (_key(f) for f in report.findings)
+
+
+def _key(finding: Finding) -> tuple:
+    return finding.code, finding.ops[:1], frozenset(finding.resources), frozenset(finding.tasks)
