@@ -9,6 +9,7 @@ from typing import Any
 from .. import document
 from ..document import Document, Edge, Node, OpKind, Space
 from ..expressions import Symbol, symbols_of
+from ..tree import walk
 from . import lowering
 from .errors import ScheduleError, refuse
 from .memory import LayoutAllocator, SmemAllocator
@@ -40,7 +41,10 @@ def assemble(
     return replace(
         base,
         symbols=_symbols(symbols, [s for body in bodies for s in _bound_symbols(body)]),
-        resources=(*_with_aliases(resources, names, allocators), *_unowned(names, allocators)),
+        resources=(
+            *_with_aliases(_with_split_cursors(resources, bodies), names, allocators),
+            *_unowned(names, allocators),
+        ),
         graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
         tasks=tuple(
             document.Task(
@@ -124,6 +128,27 @@ def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:
                 f"symbol {symbol.name!r} has min {known.min} in one place and {symbol.min} in another"
             )
     return tuple(found.values())
+
+
+def _with_split_cursors(
+    resources: list[document.Resource], bodies: list[tuple[Node, ...]]
+) -> list[document.Resource]:
+    """Split consumers get a wait cursor: where one task only waits and another releases, waiting itself must move on.
+
+    As TS does (it sets advance_on_wait for such resources when the manager is built).
+    """
+
+    def kinds(body: tuple[Node, ...], name: str) -> set[OpKind]:
+        return {n.kind for n in walk(body) if isinstance(n, document.Op) and n.target == name}
+
+    def split(name: str) -> bool:
+        found = [kinds(body, name) & {OpKind.WAIT, OpKind.RELEASE} for body in bodies]
+        return {OpKind.WAIT} in found and any(OpKind.RELEASE in kinds for kinds in found)
+
+    return [
+        replace(r, pipeline=replace(r.pipeline, advance_on_wait=True)) if r.pipeline and split(r.name) else r
+        for r in resources
+    ]
 
 
 def _with_aliases(
