@@ -6,7 +6,7 @@ from .errors import ExportRefused, LoweringError
 from .export import export_module
 from .lower import lower
 from .printer import op_lines
-from .run import Measurement, run_module, run_sizes
+from .run import Measurement, Waiting, run_module, run_sizes
 
 __all__ = [
     "CompileError",
@@ -15,6 +15,7 @@ __all__ = [
     "LoweringError",
     "Measurement",
     "Resources",
+    "Waiting",
     "compile_module",
     "export_module",
     "lower",

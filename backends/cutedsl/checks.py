@@ -31,7 +31,15 @@ REFERENCES = {  # stock reference: the library call that it is compared with, an
     "gemm": ("torch.mm", 2),
     "copy": ("Tensor.copy_", 1),
 }
-GENERATED = ("launch", "shapes", "check_sizes", "reference", "library", "work")  # stand-ins in `selfcheck`
+GENERATED = (
+    "Ops",
+    "launch",
+    "shapes",
+    "check_sizes",
+    "reference",
+    "library",
+    "work",
+)  # stand-ins in `selfcheck`
 
 
 def checks(module: Module) -> Iterator[Statement]:
@@ -47,9 +55,9 @@ def checks(module: Module) -> Iterator[Statement]:
     yield from (Verbatim(assignment("selfcheck", name)) for name in ("DTYPES", "LIMITS"))
     yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
     yield from _reference(kernel.reference, len(names["in"]), len(names["out"]))
-    for name in functions("selfcheck"):
+    for name in functions("selfcheck", module.build):
         if name not in GENERATED:
-            yield from (Blank(2), Verbatim(definition("selfcheck", name)))
+            yield from (Blank(2), Verbatim(definition("selfcheck", name, module.build)))
     yield from (Blank(2), Verbatim('if __name__ == "__main__":\n    sys.exit(main())'))
 
 

@@ -12,20 +12,20 @@ from .lower import lower
 def export_module(
     document: Document, *, profile: bool = False, watchdog: bool = False, unsafe: bool = False
 ) -> str:
-    """The source of the kernel module.
+    """The source of the kernel module; with ``watchdog`` every wait on an mbarrier is bounded and reports where it stood.
 
     Raises ExportRefused where the verifier finds errors (or cannot finish) and ``unsafe`` is not set; a module exported
     all the same lists them in its first lines. Raises LoweringError for what this backend cannot write.
     """
-    for wanted, name in ((profile, "profile"), (watchdog, "watchdog")):
-        if wanted:
-            raise LoweringError(f"{name} builds are not written yet")
+    if profile:
+        raise LoweringError("profile builds are not written yet")
+    build = "watchdog" if watchdog else ""
     report = _verify(document)
     if report.verdict == "safe":
-        return lower(document)
+        return lower(document, build=build)
     if not unsafe:
         raise ExportRefused(_refusal(report), report.errors)
-    return lower(document, _warning(report))
+    return lower(document, _warning(report), build)
 
 
 def _verify(document: Document) -> Report:

@@ -1,4 +1,7 @@
-"""Copies the parts of `prelude` and `selfcheck` that a module uses, as text."""
+"""Copies the parts of `prelude`, `selfcheck` and `references` that a module uses, as text.
+
+A build other than the plain one has a file of its own ("watchdog"), whose definitions take the place of the others'.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from .syntax import Blank, Expression, For, Function, If, Line, Statement, Verba
 
 IMPORTS = (
     (("argparse",), "import argparse"),
+    (("functools",), "import functools"),
     (("json",), "import json"),
     (("math",), "import math"),
     (("os",), "import os"),
@@ -25,6 +29,8 @@ IMPORTS = (
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )
 
+FILES = ("prelude", "selfcheck", "references", "watchdog")
+
 
 @cache
 def _source(name: str) -> tuple[str, ast.Module]:
@@ -32,15 +38,37 @@ def _source(name: str) -> tuple[str, ast.Module]:
     return text, ast.parse(text)
 
 
-def functions(file: str) -> tuple[str, ...]:
-    """The names that ``file`` defines at its top level."""
-    _, tree = _source(file)
-    return tuple(n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef))
+# Variables that the lowering itself writes into every kernel and its launch.
+VARIABLES = frozenset(
+    "barriers block blocks op records smem sms stage started stream tile_count turns warp_idx".split()
+)
 
 
-def definition(file: str, name: str) -> str:
-    """The text of a function or class, its decorators included."""
-    text, tree = _source(file)
+@cache
+def reserved() -> frozenset[str]:
+    """Every name that the fixed parts define or import, and `VARIABLES`."""
+    names: set[str] = set(VARIABLES)
+    for file in FILES:
+        for node in _source(file)[1].body:
+            if isinstance(node, ast.Assign):
+                names |= {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return frozenset(names.union(*(_defined(file) for file in FILES), *(wanted for wanted, _ in IMPORTS)))
+
+
+def functions(file: str, build: str = "") -> tuple[str, ...]:
+    """The functions and classes at the top level of ``file``, then those that only ``build`` has."""
+    own = _defined(file)
+    return (*own, *(name for name in (_defined(build) if build else ()) if name not in own))
+
+
+def _defined(file: str) -> tuple[str, ...]:
+    return tuple(n.name for n in _source(file)[1].body if isinstance(n, ast.FunctionDef | ast.ClassDef))
+
+
+def definition(file: str, name: str, build: str = "") -> str:
+    """The text of a function or class, its decorators included; that of ``build`` where it has one."""
+    source = build if build and name in _defined(build) else file
+    text, tree = _source(source)
     return _segment(text, next(n for n in tree.body if getattr(n, "name", "") == name))
 
 
@@ -53,14 +81,30 @@ def assignment(file: str, name: str) -> str:
     return ast.get_source_segment(text, found) or ""
 
 
-def operations(used: set[str]) -> str:
-    """The prelude's class of operations with only the methods ``used``."""
-    text, tree = _source("prelude")
-    ops = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Ops")
-    lines = text.splitlines()
-    head = lines[ops.decorator_list[0].lineno - 1 : ops.body[0].end_lineno]
-    methods = [m for m in ops.body if isinstance(m, ast.FunctionDef) and m.name in used]
-    return "\n\n".join(["\n".join(head), *(_segment(text, m) for m in methods)])
+def operations(used: set[str], build: str = "") -> str:
+    """The class of operations with only the methods ``used``, and what else ``build`` puts into it."""
+    text, ops = _operations("prelude")
+    methods = {m.name: _segment(text, m) for m in _methods(ops) if m.name in used}
+    if build:
+        text, ops = _operations(build)
+        own = {m.name: _segment(text, m) for m in _methods(ops)}
+        extra = {name for name in own if name not in {m.name for m in _methods(_operations("prelude")[1])}}
+        methods |= {name: source for name, source in own.items() if name in used or name in extra}
+    first = _methods(ops)[0]
+    start = min([first.lineno, *(d.lineno for d in first.decorator_list)])
+    head = text.splitlines()[ops.decorator_list[0].lineno - 1 : start - 1]
+    while head[-1].strip() == "" or head[-1].strip().startswith("#"):
+        head.pop()
+    return "\n\n".join(["\n".join(head), *methods.values()])
+
+
+def _operations(file: str) -> tuple[str, ast.ClassDef]:
+    text, tree = _source(file)
+    return text, next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Ops")
+
+
+def _methods(ops: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [m for m in ops.body if isinstance(m, ast.FunctionDef)]
 
 
 def _segment(text: str, node: ast.FunctionDef | ast.ClassDef) -> str:

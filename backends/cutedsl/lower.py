@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warpdraft.core.document import Document
+from warpdraft.core.document import Document, OpKind
+from warpdraft.core.tree import ops_of
 
 from .checks import checks
-from .fixed import definition, functions, imports, names_in, operations, used_names
+from .fixed import assignment, definition, functions, imports, names_in, operations, used_names
 from .module import Module
 from .printer import print_source
 from .roles import branches
@@ -15,27 +16,27 @@ from .syntax import (
     Blank,
     Comment,
     Function,
-    Line,
     Statement,
     Verbatim,
     assign,
-    attribute,
     binary,
     call,
     expression,
     index,
+    run,
+    text,
 )
 
 
-def lower(document: Document, heading: str = "") -> str:
-    """The module's source. ``heading`` is put into its first lines. Raises LoweringError."""
-    module = Module(document)
+def lower(document: Document, heading: str = "", build: str = "") -> str:
+    """The module's source. ``heading`` is put into its first lines; ``build`` is "" or "watchdog". Raises LoweringError."""
+    module = Module(document, build)
     body = tuple(branches(module))
     kernel = _kernel(module, body)
     host = _launch(module)  # after the kernel: bodies have said by now what they need
     ending = tuple(checks(module))
     names, methods = used_names((*kernel, *host, *ending))
-    parts = _prelude(names, methods)
+    parts = _prelude(names, methods, build)
     fixed = [s.text for s in (*parts, *ending) if isinstance(s, Verbatim)]
     for source in fixed:
         names |= names_in(source)
@@ -45,6 +46,7 @@ def lower(document: Document, heading: str = "") -> str:
         *imports(names),
         Blank(),
         assign("DTYPE", f"cutlass.{module.dtype.cutlass}"),
+        *_watchdog_constants(module),
         *_section("Operations", parts),
         *_section("Kernel", (*kernel, Blank(2), *host)),
     ]
@@ -81,11 +83,23 @@ def _docstring(module: Module, heading: str) -> str:
     return f'"""{escaped}\n"""'
 
 
-def _prelude(names: set[str], methods: set[str]) -> tuple[Statement, ...]:
+def _watchdog_constants(module: Module) -> Iterator[Statement]:
+    """What the watchdog's records refer to: ops by their position here, warps by their number."""
+    if module.build != "watchdog":
+        return
+    yield Verbatim(assignment("watchdog", "DEADLINE") + "  # ns that a wait may take")
+    yield Verbatim(assignment("watchdog", "CTAS") + "  # that have room for a record")
+    yield assign("WARPS", module.warps)
+    waits = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT)
+    ops = [op.id for task in module.document.tasks for op in ops_of(task) if op.kind in waits]
+    yield assign("OPS", expression(tuple(text(op) for op in ops)))
+
+
+def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement, ...]:
     parts: list[Statement] = []
     for name in functions("prelude"):
         if name == "Ops":
-            parts += [Blank(2) if parts else Blank(0), Verbatim(operations(methods))]
+            parts += [Blank(2) if parts else Blank(0), Verbatim(operations(methods, build))]
         elif name in names:
             parts += [Blank(2) if parts else Blank(0), Verbatim(definition("prelude", name))]
     return tuple(parts)
@@ -96,7 +110,7 @@ def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...
     set_up: list[Statement] = [
         assign("warp_idx", call("cute.arch.make_warp_uniform", call("cute.arch.warp_idx"))),
         *_grid_position(module),
-        assign("op", call("Ops")),
+        assign("op", call("Ops", *(("records", "warp_idx") if module.build == "watchdog" else ()))),
         Blank(),
         *module.storage.set_up(),
         Blank(),
@@ -123,23 +137,22 @@ def _launch(module: Module) -> tuple[Statement, ...]:
         grid = call("cutlass.min", module.tile_count(), "sms")
     else:
         grid = module.host_value(module.kernel.grid)
-    start = call(module.kernel_name, *(a.name for a in module.arguments))
-    launched = Line(
-        call(
-            attribute(start, "launch"),
-            grid=(grid, 1, 1),
-            block=(32 * module.warps, 1, 1),
-            min_blocks_per_mp=1,
-            stream="stream",
-        )
+    started = assign("started", call(module.kernel_name, *(a.name for a in module.arguments)))
+    launched = run(
+        "started.launch",
+        grid=(grid, 1, 1),
+        block=(32 * module.warps, 1, 1),
+        min_blocks_per_mp=1,
+        stream="stream",
     )
-    parameters = tuple((t.name, expression("cute.Tensor")) for t in module.kernel.tensors)
-    more = (("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
+    parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())
+    records = [("records", expression("cute.Pointer"))] if module.build == "watchdog" else []
+    more = (*records, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
     return (
         Function(
             "launch",
             (*parameters, *more),
-            (*module.host, *(c.made for c in module.copies), launched),
+            (*module.host, *(c.made for c in module.copies), started, launched),
             expression("cute.jit"),
         ),
     )

@@ -10,6 +10,7 @@ from warpdraft.core.tree import walk
 
 from .dtypes import DType, kernel_dtype
 from .errors import LoweringError
+from .fixed import reserved
 from .names import Names
 from .storage import SmemView, Storage
 from .syntax import Expression, Line, Statement, assign, binary, call, expression, listing
@@ -51,10 +52,12 @@ class Module:
     """The module under construction."""
 
     document: Document
+    build: str = ""  # "watchdog", or the plain one
     kernel: Kernel = field(init=False)
     dtype: DType = field(init=False)
-    names: Names = field(default_factory=Names)
+    names: Names = field(default_factory=lambda: Names(reserved()))
     host: list[Statement] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)  # of the launch, for each tensor
     scalars: list[Argument] = field(default_factory=list)
     copies: list[TmaTensor] = field(default_factory=list)
     storage: Storage = field(init=False)
@@ -75,7 +78,9 @@ class Module:
                 raise LoweringError(
                     f"tensor {tensor.name!r}: only two dimensions, rows contiguous, are lowered"
                 )
-            self.names.new(tensor.name)
+            self.variables[tensor.name] = self.names.new(tensor.name)
+        if self.build == "watchdog":
+            self._argument("records", "cute.Pointer")
         self.storage = Storage.of(self.document, self.names, self.dtype)
 
     # -- sizes
@@ -87,7 +92,9 @@ class Module:
         for tensor in self.kernel.tensors:
             for mode, extent in enumerate(tensor.shape):
                 if isinstance(extent, Symbol) and extent.name == symbol.name:
-                    return self._host(symbol.name, call("cute.size", tensor.name, mode=listing(mode)))
+                    return self._host(
+                        symbol.name, call("cute.size", self.variables[tensor.name], mode=listing(mode))
+                    )
         for name, value in self.kernel.trip_counts:
             if name == symbol.name:
                 return self._host(name, traced(value, self.size))
@@ -146,7 +153,9 @@ class Module:
     def _make_tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
         atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
         operation = call(f"cpasync.CopyBulkTensorTile{'S2G' if store else 'G2S'}Op")
-        made = call("cpasync.make_tiled_tma_atom", operation, tensor, view.stage_layout(), view.tile)
+        made = call(
+            "cpasync.make_tiled_tma_atom", operation, self.variables[tensor], view.stage_layout(), view.tile
+        )
         position = [t.name for t in self.kernel.tensors].index(tensor)
         targets = (expression((atom, gmem)),)
         found = TmaTensor(atom, gmem, (position, store, *view.key), Line(made, targets))

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import keyword
 import re
-
-RESERVED = frozenset(
-    """
-    argparse barriers bind block blocks build check check_sizes compile_to cpasync cuda cute cutlass dataclass
-    dtype_name json launch library main make_pipeline_state make_tensors math measure op os pairs partition plain
-    reference report shapes smem sms stage stages_at stream swizzled sys tempfile tile_at tile_count turns warp
-    warp_idx warpgroup work ARCH DTYPE DTYPES INPUTS Int32 LIBRARY LIMITS NAME OUTPUTS OperandMajorMode Ops
-    PipelineUserType Ring SIZES
-    """.split()
-)
+from collections.abc import Iterable
 
 
 class Names:
     """Hands out identifiers; a child knows its parent's names, and siblings may use the same ones."""
 
-    def __init__(self, parent: Names | None = None) -> None:
+    def __init__(self, reserved: Iterable[str] = (), parent: Names | None = None) -> None:
         self._parent = parent
-        self._taken: set[str] = set() if parent else set(RESERVED)
+        self._taken: set[str] = set(reserved)
 
     def child(self) -> Names:
         """A scope inside this one."""
-        return Names(self)
+        return Names(parent=self)
 
     def taken(self, name: str) -> bool:
         """Whether ``name`` is used here or further out."""

@@ -14,8 +14,21 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """``warps`` warps (of all CTAs) that a watchdog build found waiting in ``op``, for this stage and parity of its barrier,
+    having passed it ``step`` times."""
+
+    op: str
+    stage: int
+    parity: int
+    step: int
+    warps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """What the self-check found. ``state`` is "right", "wrong", "hung" or "failed" (``message`` then says why).
+    ``waiting`` is what a watchdog build reports of a kernel that hung.
 
     ``error`` is relative (Frobenius norm), ``seconds`` the median of one launch, ``rate`` in ``unit``; ``ratio`` compares
     with the library call ``library`` in the same process (1.0: as fast).
@@ -33,6 +46,7 @@ class Measurement:
     unit: str = ""
     library: str = ""
     ratio: float | None = None
+    waiting: tuple[Waiting, ...] = ()
 
 
 def run_module(
@@ -90,6 +104,10 @@ def _parse(out: str) -> tuple[Measurement, ...]:
 
 
 def _measurement(found: dict) -> Measurement:
+    if "waiting" in found:
+        waiting = tuple(Waiting(**wait) for wait in found["waiting"])
+        text = "; ".join(f"{w.warps} warps wait in {w.op}, stage {w.stage}" for w in waiting)
+        return Measurement("hung", text, waiting=waiting)
     return Measurement(
         "right" if found["right"] else "wrong",
         device=found["device"],

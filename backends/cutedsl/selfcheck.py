@@ -58,6 +58,13 @@ def bind(kernel, tensors):
     return start
 
 
+def synchronize():
+    """Wait for the GPU."""
+    import torch
+
+    torch.cuda.synchronize()
+
+
 def make_tensors(sizes):
     """Random inputs, and outputs full of NaN."""
     import torch
@@ -77,7 +84,7 @@ def check(kernel, sizes):
     torch.backends.cuda.matmul.allow_tf32 = False
     inputs, outputs = make_tensors(sizes)
     bind(kernel, inputs + outputs)()
-    torch.cuda.synchronize()
+    synchronize()
     expected = reference(*inputs)
     errors = [
         ((o.float() - e.float()).norm() / e.float().norm()).item()
@@ -95,7 +102,7 @@ def measure(functions, seconds=4e-3, rounds=15):
         begin.record()
         graph.replay()
         end.record()
-        torch.cuda.synchronize()
+        synchronize()
         return begin.elapsed_time(end) / 1e3
 
     def record(function, calls):
@@ -108,7 +115,7 @@ def measure(functions, seconds=4e-3, rounds=15):
     calls, graphs = [], []
     for function in functions:
         function()
-        torch.cuda.synchronize()
+        synchronize()
         probe = record(function, 3)
         replay(probe)
         calls.append(max(3, round(seconds / (replay(probe) / 3))))

@@ -6,15 +6,16 @@ in turn, as CUDA graphs, and the medians compared: see `measure` in an exported 
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from variants import VARIANTS
+from schedules import store_task
+from variants import VARIANTS, chunked
 
 from warpdraft.backends.cutedsl import Measurement, export_module, lower, run_sizes
 from warpdraft.core.document import Document
-from warpdraft.core.edits import SetPipeline
 from warpdraft.core.store import load
 
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
@@ -42,6 +43,9 @@ def gemm() -> None:
         for dtype in ("fp16", "bf16"):
             show(f"{name} {dtype}", source, (*CORRECT, *SQUARE), {"dtype": dtype})
     show("persistent_gemm fp16", lower(example("persistent_gemm")), sizes(2048, 8192))
+    watched = lower(example("persistent_gemm"), build="watchdog")
+    show("persistent_gemm, watchdog", watched, (CORRECT[0], *sizes(2048, 4096, 8192)))
+    show("store_task fp16", lower(store_task()), (*CORRECT, *SQUARE))
     for label, edit in VARIANTS.items():
         show(f"persistent_gemm, {label}", lower(edit(example("persistent_gemm"))), (*CORRECT[:2], *SQUARE))
 
@@ -52,11 +56,26 @@ def sizes(*extents: int) -> tuple[dict[str, int], ...]:
 
 
 def copy() -> None:
-    """The copy at a size far beyond the L2 cache, with more and fewer stages."""
+    """The copy at a size far beyond the L2 cache, with other chunks and rings; and what torch reaches."""
     document = example("tma_copy")
-    for stages in (4, 8, 16, 24):
-        edited = SetPipeline("ring", "stages", stages).apply(document)
-        show(f"tma_copy, {stages} stages", lower(edited), ({"M": 1000}, {"M": 1 << 20}))
+    for columns, stages in ((64, 4), (64, 8), (128, 8), (256, 6)):
+        source = lower(chunked(document, columns, stages))
+        show(f"tma_copy, {stages} stages of 64 x {columns}", source, ({"M": 1000}, {"M": 1 << 20}))
+    torch_copy()
+
+
+def torch_copy() -> None:
+    """Bytes read and written by `Tensor.copy_` outside a CUDA graph, median of 15."""
+    code = (
+        "import torch; a = torch.randn(1 << 20, 512, device='cuda', dtype=torch.float16); b = torch.empty_like(a)\n"
+        "times = []\n"
+        "for _ in range(20):\n"
+        "    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+        "    begin.record(); b.copy_(a); b.copy_(a); b.copy_(a); end.record(); torch.cuda.synchronize()\n"
+        "    times.append(begin.elapsed_time(end) / 3e3)\n"
+        "print('Tensor.copy_, eager:', 2 * a.nbytes / sorted(times[5:])[7] / 1e12, 'TB/s', flush=True)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=SECONDS, check=False)
 
 
 def broken() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from warpdraft.core.document import Document, Guard, GuardKind, Op, OpKind
+from warpdraft.core.document import Document, Guard, GuardKind, Op, OpKind, Work
 from warpdraft.core.edits import DeleteNode, MoveNode, SetField, SetPipeline, SplitTask, UnwrapNode
 from warpdraft.core.tree import find_task, placed, walk
 
@@ -44,6 +45,24 @@ def release_late(document: Document) -> Document:
     outer = place.parents[-1] if place.parents else place.task
     parent = outer.id if place.parents else outer.name
     return MoveNode(last.id, parent, len(outer.body) - 2).apply(document)
+
+
+def chunked(document: Document, columns: int, stages: int) -> Document:
+    """The copy example with chunks of ``columns`` columns in a ring of ``stages``."""
+
+    def widened(work: Work) -> Work:
+        return replace(work, params=tuple((k, (v[0], columns) if k == "tile" else v) for k, v in work.params))
+
+    resources = tuple(replace(r, works=tuple(map(widened, r.works))) for r in document.resources)
+    rows, width, _ = dict(document.kernel.parameters)["tile"]
+    ring = next(r for r in resources if r.name == "ring")
+    storage = replace(ring.storage, bytes=rows * columns * 2, parts=())
+    resources = tuple(replace(r, storage=storage) if r is ring else r for r in resources)
+    parameters = (("dtype", "fp16"), ("tile", (rows, width, columns)))
+    trips = tuple((n, width // columns if n == "chunks" else v) for n, v in document.kernel.trip_counts)
+    kernel = replace(document.kernel, parameters=parameters, trip_counts=trips)
+    document = replace(document, resources=resources, kernel=kernel)
+    return SetPipeline("ring", "stages", stages).apply(document)
 
 
 def _last_release(document: Document) -> Op:

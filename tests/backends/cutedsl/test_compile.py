@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -117,6 +118,27 @@ def test_bulk_copies(document, ptx_of):
     ptx = ptx_of(document("persistent_gemm"))
     assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.shared\S*mbarrier", ptx)) == 2
     assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.global\S*bulk_group", ptx)) == 4
+
+
+def test_a_watchdog_build_compiles_and_costs_no_registers(document):
+    compiled = compile_module(lower(document("persistent_gemm"), build="watchdog"))
+    assert compiled.ptx.count("trap;") == 2  # one for each of the two waits
+    assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
+
+
+def test_names_of_tensors_may_clash_with_anything(document):
+    made = document("gemm")
+    tensors = tuple(
+        replace(t, name=n) for t, n in zip(made.kernel.tensors, ("cute", "op", "launch"), strict=True)
+    )
+    new = dict(zip("abc", ("cute", "op", "launch"), strict=True))
+
+    def renamed(work):
+        return replace(work, params=tuple((k, new[v] if k == "tensor" else v) for k, v in work.params))
+
+    resources = tuple(replace(r, works=tuple(map(renamed, r.works))) for r in made.resources)
+    made = replace(made, resources=resources, kernel=replace(made.kernel, tensors=tensors))
+    assert compile_module(lower(made)).ptx.count("wgmma.mma_async") == 4
 
 
 def test_a_document_is_checked_before_it_is_compiled(document):

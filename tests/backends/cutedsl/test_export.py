@@ -29,10 +29,21 @@ def test_unsafe_documents_are_refused(document, name):
         assert finding.code in line and finding.message in line
 
 
-@pytest.mark.parametrize("flag", ["profile", "watchdog"])
-def test_debug_builds_are_refused_with_a_reason(document, flag):
-    with pytest.raises(LoweringError, match=flag):
-        export_module(document("gemm"), **{flag: True})
+def test_profile_builds_are_refused_with_a_reason(document):
+    with pytest.raises(LoweringError, match="profile"):
+        export_module(document("gemm"), profile=True)
+
+
+def test_a_watchdog_build_has_the_same_schedule(any_document):
+    plain, watched = (lower(any_document, build=build).splitlines() for build in ("", "watchdog"))
+    first, last = "# shared memory", "@cute.jit"
+    schedules = []
+    for lines in (plain, watched):
+        start = next(i for i, line in enumerate(lines) if line.strip() == first)
+        schedules.append(lines[start : lines.index(last, start)])
+    assert schedules[0] == schedules[1]
+    assert not any("bounded_wait" in line for line in plain)
+    assert sum("self.bounded_wait(op" in line for line in watched) >= 1
 
 
 def test_the_same_document_gives_the_same_text(any_document):

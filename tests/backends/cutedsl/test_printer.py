@@ -100,7 +100,7 @@ def test_op_lines():
 
 
 def test_names_are_unique_below_but_not_beside():
-    names = Names()
+    names = Names({"op"})
     assert [names.new("a"), names.new("a"), names.new("class"), names.new("1 b"), names.new("op")] == [
         "a",
         "a_2",

@@ -1,0 +1,67 @@
+"""Exported kernels on a GPU: right for every size, right after every edit, and as fast as the library."""
+
+import pytest
+
+from warpdraft.backends.cutedsl import Measurement, lower, run_sizes
+from warpdraft.core.document import OpKind
+from warpdraft.core.tree import ops_of
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+
+# Ragged; smaller than one tile; K of one k tile, of less than a ring, of more; a CTA with several tiles.
+SIZES = (
+    {"M": 1000, "N": 1016, "K": 520},
+    {"M": 8, "N": 8, "K": 8},
+    {"M": 136, "N": 2056, "K": 72},
+    {"M": 4096, "N": 4096, "K": 64},
+    {"M": 4096, "N": 4096, "K": 200},
+    {"M": 1000, "N": 4104, "K": 4096},
+)
+
+
+def assert_right(found: tuple[Measurement, ...]) -> None:
+    """Every size gave the right result, and the process ended well."""
+    assert [(m.sizes, m.state, m.message) for m in found if m.state != "right"] == []
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+@pytest.mark.parametrize("name", ["gemm", "persistent_gemm", "store_task"])
+def test_gemm_is_right(document, name, dtype):
+    assert_right(run_sizes(lower(document(name)), SIZES, {"dtype": dtype}, timing=False))
+
+
+def test_edited_gemm_is_right(document, edit):
+    assert_right(run_sizes(lower(document(edit)), SIZES, timing=False))
+
+
+def test_copy_is_right(document):
+    assert_right(run_sizes(lower(document("tma_copy")), ({"M": 1}, {"M": 1000}, {"M": 65536}), timing=False))
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+@pytest.mark.parametrize("name", ["gemm", "persistent_gemm"])
+def test_gemm_keeps_up_with_the_library(document, name, dtype):
+    (found,) = run_sizes(lower(document(name)), ({"M": 4096, "N": 4096, "K": 4096},), {"dtype": dtype})
+    assert found.state == "right"
+    assert found.ratio >= 0.90
+
+
+def test_copy_keeps_up_with_the_library(document):
+    (found,) = run_sizes(lower(document("tma_copy")), ({"M": 1 << 20},))
+    assert found.state == "right"
+    assert found.ratio >= 0.85
+
+
+def test_a_hanging_kernel_is_reported(document):
+    found = run_sizes(lower(document("broken_deadlock")), SIZES[:1], seconds=20)
+    assert [m.state for m in found] == ["hung"]
+
+
+def test_a_watchdog_build_says_who_waits(document):
+    made = document("broken_deadlock")
+    (found,) = run_sizes(lower(made, build="watchdog"), SIZES[:1], seconds=60)
+    assert found.state == "hung"
+    waits = {op.id for t in made.tasks for op in ops_of(t) if op.kind in (OpKind.ACQUIRE, OpKind.WAIT)}
+    assert {w.op for w in found.waiting} <= waits
+    assert sum(w.warps for w in found.waiting) > 0
+    assert_right(run_sizes(lower(document("persistent_gemm"), build="watchdog"), SIZES, timing=False))
