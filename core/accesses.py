@@ -48,7 +48,8 @@ class WorkEvents:
             a for _, (r, s, b) in used for a in self._accesses(self.machine.resources[r], s, b, False)
         ]
         own = self._ranges(resource, work, op, alone)
-        accesses += self._accesses(resource, stage, own, work.role == "producer")
+        if not work.auxiliary:
+            accesses += self._accesses(resource, stage, own, work.role == "producer")
         loads = engine is Engine.TMA and work.role == "producer"
         barrier = self._completes(op, resource, stage) if loads else -1
         return Event(
@@ -66,7 +67,7 @@ class WorkEvents:
         """The mbarrier that a copy completes its bytes on: one passed as an argument, else the stage's full barrier."""
         for _, value in op.args:
             if isinstance(value, str) and (value, "raw") in self.machine.first:
-                return self.machine.first[value, "raw"] + stage
+                return self.machine.raw_barrier(value, stage)
         return self.machine.first[resource.name, "full"] + stage if resource.pipeline else -1
 
     def _ranges(self, resource: Resource, work: Work, op: Op, alone: bool) -> Ranges:

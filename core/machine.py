@@ -15,7 +15,7 @@ from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, 
 from .footprints import engine_of
 from .layout import layout
 from .program import Barrier, BarrierKind
-from .tree import walk
+from .tree import ops_of, walk
 
 # Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor and tcgen05.mma).
 LEADER_ENGINES = (Engine.TMA, Engine.TCGEN05)
@@ -35,6 +35,8 @@ class Machine:
         self.producer: dict[str, str] = {}
         self.consumer: dict[str, Signal] = {}
         self._armed: dict[str, int] = {}
+        self._used: dict[str, set[tuple[str, str]]] = {}
+        self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
             if r.pipeline:
                 self.producer[r.name] = producer_signal(document, r)
@@ -73,6 +75,16 @@ class Machine:
         if op.id not in self._armed:
             self._armed[op.id] = armed_bytes(self.document, resource, task, op)
         return self._armed[op.id]
+
+    def raw_barrier(self, name: str, stage: int) -> int:
+        """The number of a raw mbarrier; a stage that it does not have wraps around (WD109 says so)."""
+        return self.first[name, "raw"] + stage % self._stages[name]
+
+    def pipeline_ops(self, task: Task) -> set[tuple[str, str]]:
+        """The (resource, kind) of every op of ``task`` that could belong to a pipeline."""
+        if task.name not in self._used:
+            self._used[task.name] = {(o.target, o.kind.value) for o in ops_of(task)}
+        return self._used[task.name]
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""

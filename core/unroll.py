@@ -1,7 +1,8 @@
 """From a document to the machine program: loops unrolled, cursors turned into stages and generations.
 
 Cursor rules (CUTLASS `PipelineState`): each side of a pipeline counts uses; use i is stage i % S, generation i // S. One
-cursor a side, moved by commit and release; `advance_on_acquire` and `advance_on_wait` give acquire and wait their own.
+cursor a side, moved by commit and release; `advance_on_acquire` and `advance_on_wait` give acquire and wait their own, and
+so does a task that leaves the commit or release to another task.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class WarpWalk:
         self.cursor: dict[
             tuple[str, str], int
         ] = {}  # (resource, "acquire" | "commit" | "wait" | "release") -> uses
-        self.raw: dict[str, int] = {}  # raw mbarrier -> waits so far
+        self.raw: dict[int, int] = {}  # raw mbarrier -> waits so far
         self.turns: dict[str, int] = {}  # loop id -> iterations so far, over all its runs
         self.at: tuple[tuple[str, int], ...] = ()
         self.loops: list[tuple[Loop, int, int]] = []  # loop, iteration, trips
@@ -172,6 +173,15 @@ class WarpWalk:
         uses, stages = self.cursor.get((resource.name, cursor), 0), max(1, resource.pipeline.stages)
         return uses % stages, uses // stages
 
+    def opening(self, resource: Resource, opens: str, closes: str) -> str:
+        """The cursor of an acquire or wait, and of the work behind it: its own, or the one that closing moves."""
+        used = self.machine.pipeline_ops(self.task)
+        if (resource.name, opens) not in used:
+            return closes  # another task opens the stage
+        pipeline = resource.pipeline
+        own = pipeline.advance_on_acquire if opens == "acquire" else pipeline.advance_on_wait
+        return opens if own or (resource.name, closes) not in used else closes
+
     def advance(self, resource: Resource, cursor: str) -> None:
         self.cursor[resource.name, cursor] = self.cursor.get((resource.name, cursor), 0) + 1
 
@@ -179,20 +189,19 @@ class WarpWalk:
         return self.machine.first[resource.name, side] + stage
 
     def acquire(self, op: Op, resource: Resource) -> None:
-        split = resource.pipeline.advance_on_acquire
-        stage, generation = self.place(resource, "acquire" if split else "commit")
+        cursor = self.opening(resource, "acquire", "commit")
+        stage, generation = self.place(resource, cursor)
         self.emit(EventKind.WAIT, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
         if self.machine.producer[resource.name] == TMA and self.leads():
             nbytes = self.machine.armed_by(resource, self.task, op)
             self.emit(
                 EventKind.ARRIVE_EXPECT, op, self.number(resource, "full", stage), 1, nbytes, stage=stage
             )
-        if split:
+        if cursor == "acquire":
             self.advance(resource, "acquire")
 
     def try_acquire(self, op: Op, resource: Resource) -> None:
-        cursor = "acquire" if resource.pipeline.advance_on_acquire else "commit"
-        stage, generation = self.place(resource, cursor)
+        stage, generation = self.place(resource, self.opening(resource, "acquire", "commit"))
         self.emit(EventKind.TRY, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
 
     def commit(self, op: Op, resource: Resource) -> None:
@@ -203,14 +212,14 @@ class WarpWalk:
         self.advance(resource, "commit")
 
     def wait(self, op: Op, resource: Resource) -> None:
-        split = resource.pipeline.advance_on_wait
-        stage, generation = self.place(resource, "wait" if split else "release")
+        cursor = self.opening(resource, "wait", "release")
+        stage, generation = self.place(resource, cursor)
         self.emit(EventKind.WAIT, op, self.number(resource, "full", stage), generation, stage=stage)
-        if split:
+        if cursor == "wait":
             self.advance(resource, "wait")
 
     def try_wait(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, "wait" if resource.pipeline.advance_on_wait else "release")
+        stage, generation = self.place(resource, self.opening(resource, "wait", "release"))
         self.emit(EventKind.TRY, op, self.number(resource, "full", stage), generation, stage=stage)
 
     def release(self, op: Op, resource: Resource) -> None:
@@ -226,14 +235,14 @@ class WarpWalk:
             self.emit(kind, op, barrier, count, stage=stage)
 
     def raw_mbarrier(self, op: Op) -> None:
-        barrier = self.machine.first[op.target, "raw"] + (op.stage or 0)
+        barrier = self.machine.raw_barrier(op.target, op.stage or 0)
         if op.kind is OpKind.MBARRIER_WAIT:
-            turn = self.raw.get(f"{op.target}[{op.stage or 0}]", 0)
+            turn = self.raw.get(barrier, 0)
             if op.count is None:
                 self.emit(EventKind.WAIT, op, barrier, turn)
             else:
-                self.emit(EventKind.WAIT, op, barrier, None, parity=op.count)
-            self.raw[f"{op.target}[{op.stage or 0}]"] = turn + 1
+                self.emit(EventKind.WAIT, op, barrier, None, parity=op.count & 1)
+            self.raw[barrier] = turn + 1
         elif op.kind is OpKind.MBARRIER_ARRIVE:
             self.emit(EventKind.ARRIVE, op, barrier, 1 if op.count is None else op.count)
         elif op.kind is OpKind.MBARRIER_EXPECT:
@@ -254,10 +263,7 @@ class WarpWalk:
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:
             return op.stage or 0
-        split = (
-            resource.pipeline.advance_on_acquire if role == "producer" else resource.pipeline.advance_on_wait
-        )
-        if not split:
-            return self.place(resource, "commit" if role == "producer" else "release")[0]
-        uses = self.cursor.get((resource.name, "acquire" if role == "producer" else "wait"), 0)
-        return max(0, uses - 1) % max(1, resource.pipeline.stages)
+        opens, closes = ("acquire", "commit") if role == "producer" else ("wait", "release")
+        if self.opening(resource, opens, closes) == closes:
+            return self.place(resource, closes)[0]
+        return max(0, self.cursor.get((resource.name, opens), 0) - 1) % max(1, resource.pipeline.stages)
