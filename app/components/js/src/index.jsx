@@ -49,13 +49,17 @@ export function render({ model }) {
   const timeline = { element: null };
   const send = (intent) => {
     if (intent.type === "select") local.selection = { ...intent, ops: intent.kind === "op" ? intent.ids : [], resources: [] };
-    model.send_msg({ revision: state.panes.chrome?.revision ?? 0, ...intent });
+    const message = { revision: state.panes.chrome?.revision ?? 0, ...intent };
+    model.send_msg(JSON.parse(JSON.stringify(message))); // less what is undefined
     if (intent.type === "select") redraw();
   };
   const show = () => {
     pending = false;
     const panes = local.selection ? { ...state.panes, selection: { ...state.panes.selection, ...local.selection } } : state.panes;
+    const focused = root.contains(root.getRootNode().activeElement);
     draw(<Editor state={panes} send={send} model={model} root={root} timeline={timeline} />, root);
+    // What had the focus may be gone: then the keys go on working.
+    if (focused && !root.contains(root.getRootNode().activeElement)) root.focus({ preventScroll: true });
     const chrome = panes.chrome;
     root.dataset.revision = chrome?.revision ?? "";
     root.dataset.checked = chrome && !chrome.verdict.checking ? chrome.revision : "";

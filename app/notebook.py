@@ -1,0 +1,52 @@
+"""The editor in a notebook cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+
+from warpdraft.core import TaskManager
+from warpdraft.core.document import Document
+
+from .files import Folder
+from .page import Page
+from .server import poster
+from .session import Session, open_session
+
+
+class ScheduleEditor(pn.viewable.Viewer):
+    """An editor for a task manager, a document, or a document's file; as the last line of a cell it shows itself.
+
+    ``document`` is always the present, edited one; ``verify()`` waits for its report.
+
+    Example: ``editor = ScheduleEditor(task_manager)``, and after some edits ``editor.document``.
+    """
+
+    def __init__(self, schedule: TaskManager | Document | str | Path, **params: Any) -> None:
+        pn.extension(inline=True)  # a notebook may have no way outside
+        super().__init__(**params)
+        post = poster(pn.state.curdoc) if pn.state.curdoc else None
+        if isinstance(schedule, str | Path):
+            path = Path(schedule).resolve()
+            self.session = open_session(path, post=post)
+            folder = Folder(path.parent, path)
+        else:
+            document = schedule if isinstance(schedule, Document) else schedule.document
+            self.session = Session(document, post=post)
+            folder = Folder(Path.cwd())
+        self.page = Page(self.session, folder, standalone=False)
+
+    @property
+    def document(self) -> Document:
+        """The document as it is now."""
+        return self.session.document
+
+    def verify(self, timeout: float = 60.0) -> Any:
+        """The report about the document as it is now, None where the check takes longer than ``timeout`` seconds."""
+        self.session.settle(timeout)
+        return None if self.session.checking else self.session.report.value
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.page.component
