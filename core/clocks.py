@@ -16,41 +16,18 @@ passed at another generation than it means.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from time import perf_counter
-from typing import NamedTuple
 
 from . import early_close, phases
 from .document import Engine
+from .incidents import Clock, Entry, Incident
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
 from .races import NEVER, SYNC, TCGEN, Races
 
-Clock = tuple[int, ...]
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
-
-
-class Entry(NamedTuple):
-    """One contribution to the open generation of a barrier."""
-
-    stream: int
-    index: int  # 1-based place in the stream
-    base: Clock
-    kind: EventKind
-    bytes: int
-
-
-class Incident(NamedTuple):
-    """A failed check, at event ``index`` (1-based) of ``stream``; ``other`` is an event that it should be ordered with."""
-
-    kind: str
-    barrier: int
-    generation: int
-    stream: int
-    index: int
-    base: Clock
-    other: tuple[int, int] | None = None
-    passed: int = 0  # alias: the generation at which the wait passed
 
 
 class Execution:
@@ -109,17 +86,25 @@ class Execution:
         return size
 
     # -- the run ------------------------------------------------------------------------------------------------------
-    def run(self) -> Execution:
-        """Executes until everything is done, stuck, or stopped."""
+    def run(self, hurried: Sequence[int] = ()) -> Execution:
+        """Executes until everything is done, stuck, or stopped: each stream as far as it can, or, with streams ``hurried``,
+        these before all others, which take turns. A program that passes the checks shows the same in any order."""
         handlers = self._handlers()
         ready, streams, at = self.ready, self.program.streams, self.at
         while ready and not self.stopped:
             w = ready.popleft()
             events, start = streams[w].events, at[w]
-            i, end = start, len(events)
+            i, size = start, len(events)
+            end = min(size, start + 1) if hurried and w not in hurried else size
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i
+            if i == end < size:
+                ready.append(w)
+            if hurried:
+                ready = self.ready = deque(
+                    sorted(ready, key=lambda u: u not in hurried)
+                )  # stable: turns are kept
             if i > start:
                 self.order.append((w, start, i))
             if self.deadline is not None and perf_counter() > self.deadline:

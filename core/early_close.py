@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from .program import BarrierKind, EventKind
 
 if TYPE_CHECKING:
-    from .clocks import Entry, Execution
+    from .clocks import Execution
+    from .incidents import Entry
 
 MAX_FREE = 10  # stand-alone expects of one phase that are tried in all combinations
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)

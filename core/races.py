@@ -15,7 +15,8 @@ from .document import Engine
 from .program import Access, Event, Program
 
 if TYPE_CHECKING:
-    from .clocks import Clock, Execution
+    from .clocks import Execution
+    from .incidents import Clock
 
 SYNC, TCGEN, NEVER = (
     -1,

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import describe
-from .clocks import Execution, Incident
-from .document import Document, Op, Space
+from .clocks import Execution
+from .document import Document, Space
 from .findings import Step
+from .incidents import Incident
 from .machine import Machine
 from .program import Barrier, Event, EventKind, Program
 from .unroll import unroll
@@ -29,10 +30,15 @@ class Run:
     conditions: tuple[tuple[str, tuple[bool, ...]], ...] = ()
 
     @property
+    def wrong(self) -> bool:
+        """Whether warps may hang, race, or meet in other phases than they mean."""
+        e = self.execution
+        return bool(e.incidents or e.races.found or e.blocked or e.stopped)
+
+    @property
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
-        e = self.execution
-        return not (e.incidents or e.races.found or e.races.unfenced or e.blocked or e.stopped)
+        return not self.wrong and not self.execution.races.unfenced
 
     def event(self, w: int, j: int) -> Event:
         """Event ``j`` (1-based) of stream ``w``."""
@@ -80,7 +86,18 @@ def execute(
 ) -> Run:
     """Unrolls and runs ``machine``'s document at ``values``."""
     program = unroll(machine, values, representatives=True, conditions=conditions)
-    execution = Execution(program, shared_memory(machine.document), deadline).run()
+    return execute_program(machine, program, conditions, deadline)
+
+
+def execute_program(
+    machine: Machine,
+    program: Program,
+    conditions: Conditions | None = None,
+    deadline: float | None = None,
+    hurried: Sequence[int] = (),
+) -> Run:
+    """Runs a ``program`` of ``machine``'s document; ``hurried`` as for `Execution.run`."""
+    execution = Execution(program, shared_memory(machine.document), deadline).run(hurried)
     patterns = tuple((k, tuple(v)) for k, v in (conditions or {}).items())
     return Run(machine.document, machine, program, execution, program.values, patterns)
 
@@ -113,11 +130,3 @@ def join_clocks(run: Run, *places: tuple[int, int, Sequence[int]]) -> list[int]:
     for w, j, _ in places:
         joined[w] = max(joined[w], j - 1)
     return joined
-
-
-def op_named(run: Run, id: str) -> Op | None:
-    """The op with that id."""
-    from .tree import find_node
-
-    found = find_node(run.document, id)
-    return found.node if found and isinstance(found.node, Op) else None

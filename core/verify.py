@@ -17,11 +17,13 @@ from .hazards import HAZARDS
 from .hazards.counts import corrected, mismatches
 from .hazards.trace import Trace
 from .machine import Machine
-from .run import Run, execute
+from .peeks import with_true_peeks
+from .run import Run, execute, execute_program
 from .valuations import Patterns, Values, condition_patterns, cost, valuations
 
 BUDGET = 60.0  # seconds
 MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
+REORDERED = 4  # cases that are looked at in other orders too, once their interleavings differ
 DECLARED = ("WD201", "WD203")  # rules about declarations whose consequences fill the rest of a report
 
 
@@ -61,6 +63,7 @@ class _Search:
     tried: dict[str, dict[int, None]] = field(default_factory=dict)
     events: int = 0
     reason: str = ""
+    reordered: int = 0
 
     def __post_init__(self) -> None:
         self.given = {name: tuple(values) for name, values in (self.given or {}).items()}
@@ -72,8 +75,6 @@ class _Search:
         cases = valuations(self.document, self.given)
         for number, patterns in enumerate(condition_patterns(self.document)):
             for values in cases:
-                if number and not values and self.given:
-                    continue
                 if not self._affordable(values):
                     return
                 self._case(machine, values, patterns, usual=number == 0)
@@ -93,16 +94,35 @@ class _Search:
         if run.execution.stopped == "time":
             self.reason = "the time budget ran out"
         notes = () if usual else (_condition_words(patterns),)
-        self.collector.add(_examined(run), run.case, notes)
+        self._collect(run, notes)
+        self._other_orders(run, machine, patterns, notes)
+        peeked = with_true_peeks(run.program)
+        if peeked is not None:
+            run = execute_program(machine, peeked, patterns, self.deadline)
+            self._collect(run, (*notes, "where the peek before has said yes"))
+
+    def _other_orders(self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...]) -> None:
+        """A program whose interleavings differ may go wrong in more ways than one execution shows: look at a few more."""
+        if not run.execution.incidents or self.reordered >= REORDERED:
+            return
+        self.reordered += 1
+        streams = run.program.streams
+        for task in dict.fromkeys(s.task for s in streams):
+            hurried = [w for w, s in enumerate(streams) if s.task == task]
+            other = execute_program(machine, run.program, patterns, self.deadline, hurried)
+            self._collect(other, (*notes, f"in an execution where {task} runs ahead of the others"))
+
+    def _collect(self, run: Run, notes: tuple[str, ...]) -> None:
+        found = [finding for h in HAZARDS for finding in h.examine(run)]
+        self.collector.add(found, run.case, notes)
+        explained = any(f.severity is Severity.ERROR for f in found)
+        if run.wrong and not explained and not self.reason:
+            self.reason = f"at {_words(dict(run.case))} something goes wrong that no rule explains"
 
     def scope(self) -> Scope:
         """What the verdict speaks of."""
         counts = tuple((name, tuple(sorted(values))) for name, values in self.tried.items())
         return Scope("incomplete" if self.reason else "listed", counts, "warp", self.reason)
-
-
-def _examined(run: Run) -> Iterable[Finding]:
-    return (finding for h in HAZARDS for finding in h.examine(run))
 
 
 def _runnable(document: Document) -> Document:

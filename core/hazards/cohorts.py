@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..clocks import Incident
+from ..incidents import Incident
 from ..program import EventKind
 from ..run import Run
 

@@ -26,8 +26,9 @@ def examine(run: Run) -> Iterator[Finding]:
         if sum(reach.values()) < needed:
             yield _short(run, b, reach, needed)
     for i in run.incidents("misassigned", "count_mismatch"):
-        named = run.barrier(i.barrier).side in ("named", "cluster")
-        if named and (i.kind == "count_mismatch" or (not same_cohort(run, i) and meant_to_meet(run, i))):
+        side = run.barrier(i.barrier).side
+        apart = not same_cohort(run, i) and (side == "cluster" or meant_to_meet(run, i))
+        if side in ("named", "cluster") and (i.kind == "count_mismatch" or apart):
             yield _alone(run, i)
 
 

@@ -1,0 +1,32 @@
+"""What an execution records: contributions to barriers, and checks that failed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .program import EventKind
+
+Clock = tuple[int, ...]  # one component a stream, a barrier, and a channel of a stream
+
+
+class Entry(NamedTuple):
+    """One contribution to the open generation of a barrier."""
+
+    stream: int
+    index: int  # 1-based place in the stream
+    base: Clock
+    kind: EventKind
+    bytes: int
+
+
+class Incident(NamedTuple):
+    """A failed check, at event ``index`` (1-based) of ``stream``; ``other`` is an event that it should be ordered with."""
+
+    kind: str
+    barrier: int
+    generation: int
+    stream: int
+    index: int
+    base: Clock
+    other: tuple[int, int] | None = None
+    passed: int = 0  # alias: the generation at which the wait passed

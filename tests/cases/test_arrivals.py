@@ -1,0 +1,211 @@
+"""Cases A and B: arrival counts, who takes part, transaction bytes."""
+
+import pytest
+from kit import K, Ring, TensorAccumulator, accepted, accumulator, build, codes, finding, output, ring, role
+
+from warpdraft.core import (
+    AsyncGroup,
+    MBarrier,
+    NamedBarrier,
+    PipelineConfig,
+    Signal,
+    SmemAllocation,
+    domain_loop,
+    elect_warp,
+    fence_proxy_async,
+    verify,
+)
+
+
+def gemm(full=None, empty=None, groups=1, stages=3):
+    """TMA producer, one or two consumer warpgroups; every warp releases once."""
+    ab, acc = ring("ab", stages, producer_group=full, consumer_group=empty), accumulator()
+
+    def load():
+        with domain_loop(0, K):
+            ab.acquire()
+            ab.load()
+            ab.commit()
+
+    def math():
+        group = AsyncGroup("wgmma")
+        with domain_loop(0, K):
+            ab.wait()
+            acc.mma(tile=ab.tile())
+            group.commit()
+            group.wait(0)
+            ab.release()
+
+    maths = [role(f"math{g}", 4 + 4 * g, 4, math, [ab], [acc]) for g in range(groups)]
+    return build(role("load", 0, 1, load, [], [ab]), *maths)
+
+
+class TestC01:
+    """Group sizes given in threads where warps arrive."""
+
+    def test_both_counts_are_named_with_the_right_number(self):
+        found = [f for f in verify(gemm(full=32, empty=128)).findings if f.code == "WD201"]
+        assert {(f.actual, f.expected) for f in found} == {("32", "1"), ("128", "4")}
+        assert any("declare 4" in f.message for f in found)
+
+    def test_a_count_too_large_hangs(self):
+        assert codes(gemm(empty=128)) & {"WD301", "WD302"}
+        assert len(verify(gemm(full=32, empty=128)).findings) <= 6
+
+    def test_a_count_too_small_releases_early(self):
+        found = codes(gemm(empty=1, groups=2))
+        assert "WD201" in found and found & {"WD403", "WD401"}
+        assert finding(gemm(empty=1, groups=2), "WD201").expected == "8"
+
+    @pytest.mark.parametrize("groups", [1, 2])
+    def test_right_counts(self, groups):
+        assert accepted(gemm(full=1, empty=4 * groups, groups=groups))
+
+
+class TestC02:
+    """The warp that signals is not among the consumers."""
+
+    @staticmethod
+    def schedule(signals):
+        ab = ring("ab", 3, consumer_group=1, consumer_signaling_threads=Signal.LEADER)
+
+        def load():
+            with domain_loop(0, K):
+                ab.acquire()
+                ab.load()
+                ab.commit()
+
+        def math():
+            meet = NamedBarrier(1, 128, "meet")
+            with domain_loop(0, K):
+                ab.wait()
+                ab.read()
+                fence_proxy_async()
+                meet.sync()
+                if signals:
+                    ab.release()
+
+        return build(role("load", 0, 1, load, [], [ab]), role("math", 4, 4, math, [ab]))
+
+    def test_nobody_signals(self):
+        found = finding(self.schedule(False), "WD302")
+        assert found.ops == ("load.02",) and found.case == (("k", 4),)
+
+    def test_a_consumer_signals(self):
+        assert accepted(self.schedule(True))
+
+
+class TestC05:
+    """A block barrier inside one role."""
+
+    @staticmethod
+    def schedule(threads):
+        w, a = ring("w"), ring("a")
+
+        def comp():
+            with domain_loop(0, K):
+                w.wait()
+                a.wait()
+                w.read()
+                a.read()
+                fence_proxy_async()
+                w.release()
+                a.release()
+            NamedBarrier(0, threads, "block").sync()
+
+        def dma(r):
+            def body():
+                with elect_warp(0), domain_loop(0, K):
+                    r.acquire()
+                    r.load()
+                    r.commit()
+
+            return body
+
+        return build(
+            role("comp", 0, 4, comp, [w, a]),
+            role("dma_w", 4, 4, dma(w), [], [w]),
+            role("dma_a", 8, 4, dma(a), [], [a]),
+        )
+
+    def test_too_many_threads(self):
+        found = finding(self.schedule(384), "WD208")
+        assert found.expected == "128 threads" and found.tasks == ("comp",)
+
+    def test_those_of_the_role(self):
+        assert accepted(self.schedule(128))
+
+
+class TestC09:
+    """A count of 0."""
+
+    @pytest.mark.parametrize("counts", [{"full": 0}, {"empty": 0}])
+    def test_zero(self, counts):
+        report = verify(gemm(**counts))
+        assert report.findings[0].code == "WD202"
+        assert accepted(gemm())
+
+    def test_raw(self):
+        ready = MBarrier("ready", count=1 << 20)
+        found = build(role("a", 0, 1, lambda: ready.arrive()), role("b", 4, 1, lambda: ready.wait()))
+        assert "WD202" in codes(found)
+
+
+class TestC10:
+    """The barrier expects clamped bytes, the copies deliver whole boxes."""
+
+    @staticmethod
+    def schedule(nbytes):
+        config = PipelineConfig(4, pipeline_type="TmaUmma", num_bytes=nbytes)
+        ab = Ring(name="ab", pipeline_config=config, smem=[SmemAllocation("ab", 2048)])
+        acc = TensorAccumulator(name="acc", space="tmem")
+
+        def load():
+            with domain_loop(0, 16):
+                ab.acquire()
+                ab.load()
+                ab.commit()
+
+        def mma():
+            with domain_loop(0, 16):
+                ab.wait()
+                acc.mma(tile=ab.tile())
+                ab.release()
+
+        return build(
+            role("load", 0, 1, load, [], [ab]), role("mma", 4, 1, mma, [ab], [acc]), target="sm_100a"
+        )
+
+    @pytest.mark.parametrize("nbytes", [1024, 4096])
+    def test_wrong_bytes(self, nbytes):
+        found = finding(self.schedule(nbytes), "WD203")
+        assert (found.expected, found.actual) == ("2048 B", f"{nbytes} B")
+
+    @pytest.mark.parametrize("nbytes", [2048, None])
+    def test_right_bytes(self, nbytes):
+        assert accepted(self.schedule(nbytes))
+
+
+class TestN1:
+    """Arrive by 128 plus sync by 128 on a count of 256."""
+
+    @staticmethod
+    def schedule(threads):
+        meet, out = NamedBarrier(1, threads, "meet"), output()
+        return build(role("left", 0, 4, meet.arrive), role("right", 4, 4, meet.sync), resources=[out])
+
+    def test_right_count(self):
+        assert accepted(self.schedule(256))
+
+    def test_half_of_it(self):
+        assert finding(self.schedule(128), "WD208").expected == "256 threads"
+
+
+def test_elected_arrivals_are_counted_once():
+    ready = MBarrier("ready")
+
+    def left():
+        with elect_warp(0):
+            ready.arrive()
+
+    assert accepted(build(role("left", 0, 4, left), role("right", 4, 4, lambda: ready.wait())))
