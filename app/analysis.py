@@ -94,9 +94,10 @@ class Child:
         if self._closed:
             raise Unwanted
         if self._process is None:
+            # A session of its own: an interrupt meant for a notebook's kernel must not end it.
             command = [sys.executable, "-m", "warpdraft.app.analyst"]
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
         return self._process
 

@@ -65,12 +65,10 @@ class Page:
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
         )
         self._pane = pn.pane.Bokeh(self._figure.figure, sizing_mode="stretch_width")
-        self._shown = {pane: self._text(pane) for pane in DEPENDS}
-        initial = json.dumps(self._shown)
-        self.component = EditorComponent(
-            timeline=self._pane, standalone=standalone, initial=initial, **sizing
-        )
+        self._shown: dict[str, str] = {}
+        self.component = EditorComponent(timeline=self._pane, standalone=standalone, **sizing)
         self.component.on_msg(lambda event: self.receive(event.data))
+        self._draw(tuple(DEPENDS))
         self._draw_timeline()
         session.param.watch(self._changed, WATCHED)
 
@@ -155,6 +153,12 @@ class Page:
         lit = selection_view(self.session.document, report, selection.kind, selection.ids)["ops"]
         finding = find_finding(report, selection.first) if selection.kind == "finding" else None
         self._figure.light(frozenset(lit), places_of(finding))
+        self._push()
+
+    def _push(self) -> None:
+        """In a notebook, changes of the figure must be sent by hand."""
+        if pn.state.curdoc is None and self.component._models:
+            pn.io.push_notebook(self.component)
 
     def _ran(self, state: RunState) -> None:
         self._draw(("chrome", "log"))
@@ -175,6 +179,7 @@ class Page:
     def _set_theme(self, intent: Mapping[str, Any]) -> None:
         self._theme = "dark" if intent.get("name") == "dark" else "light"
         self._figure.paint(self._theme)
+        self._push()
 
     def _open(self, intent: Mapping[str, Any]) -> None:
         try:
@@ -230,6 +235,7 @@ class Page:
 
     def _time(self, intent: Mapping[str, Any]) -> None:
         self._figure.move(str(intent["key"]))
+        self._push()
 
     def _ask_why(self, intent: Mapping[str, Any]) -> None:
         id = str(intent["id"])

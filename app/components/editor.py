@@ -7,6 +7,7 @@ script is built from ``js/`` (see its package.json) into ``assets/bundles/editor
 from __future__ import annotations
 
 import hashlib
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,21 @@ class EditorComponent(JSComponent):
 
     _bundle = BUNDLE
 
+    def __init__(self, **params: Any) -> None:
+        self._panes: dict[str, str] = {}
+        super().__init__(**params)
+
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
         """The script goes along as text: Panel's server gives out files of a component's own folder only."""
+        with param.discard_events(self):
+            self.initial = json.dumps(self._panes)
         text = BUNDLE.read_text(encoding="utf-8")
         name = hashlib.sha256(text.encode()).hexdigest()
         return {**super()._get_properties(doc), "esm": text, "bundle": name}
 
     def send_state(self, panes: dict[str, str]) -> None:
         """Replace the state of ``panes``, each as JSON text."""
+        self._panes.update(panes)
         if panes:
             self._send_msg({"type": "state", "panes": panes})
 

@@ -1,0 +1,69 @@
+"""Runs in another process: output, end, stop and time limit."""
+
+import sys
+import time
+
+from warpdraft.app.running import Runner, log_view
+
+
+def finish(runner, seconds=20):
+    deadline = time.monotonic() + seconds
+    while runner.running and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return runner.state
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+def test_output_comes_and_the_result_is_read():
+    states = []
+    runner = Runner(states.append)
+    runner.start(
+        python("import sys; print('step 1', file=sys.stderr); print('{\"tflops\": 612.25, \"ok\": true}')"),
+        "running",
+    )
+    state = finish(runner)
+    assert state.state == "done" and "step 1" in state.lines and state.summary == "right"
+    assert ["tflops", "612.2"] in log_view(state)["facts"]
+    assert states[0].state == "running"
+
+
+def test_exit_codes_have_words():
+    for code, words in ((1, "wrong, hung or deadlocked"), (2, "could not run")):
+        runner = Runner(lambda state: None)
+        runner.start(python(f"import sys; sys.exit({code})"), "running")
+        assert finish(runner).summary == words
+
+
+def test_a_run_can_be_stopped_with_all_that_it_started():
+    runner = Runner(lambda state: None)
+    runner.start(python("import subprocess; subprocess.run(['sleep', '60'])"), "running")
+    time.sleep(0.3)
+    start = time.monotonic()
+    runner.cancel()
+    assert finish(runner).state == "stopped" and time.monotonic() - start < 5
+
+
+def test_a_run_that_takes_too_long_is_ended():
+    runner = Runner(lambda state: None, limit=0.3)
+    runner.start(python("import time; time.sleep(60)"), "running")
+    state = finish(runner)
+    assert state.state == "late" and "time limit" in state.summary
+
+
+def test_a_program_that_is_not_there_is_told():
+    ended = []
+    runner = Runner(lambda state: None)
+    runner.start(["/no/such/program"], "running", lambda: ended.append(True))
+    assert finish(runner).state == "failed" and ended == [True]
+
+
+def test_only_one_run_at_a_time():
+    runner = Runner(lambda state: None)
+    runner.start(python("import time; time.sleep(5)"), "first")
+    runner.start(python("print('{}')"), "second")
+    assert runner.state.lines == ("first",)
+    runner.cancel()
+    assert finish(runner).state == "stopped"

@@ -1,0 +1,82 @@
+"""The timeline's drawing, and what of it is sent."""
+
+import importlib.util
+from pathlib import Path
+
+from warpdraft.app.views.timeline import drawing, facts_view, places_of
+from warpdraft.app.views.timeline_figure import MOST_BARS, TimelineFigure, thinned
+from warpdraft.core.findings import Finding, Severity, Step
+from warpdraft.core.simulate import simulate
+
+_spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
+sample = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(sample)
+TIMELINE = simulate(sample.gemm(), {"k_tiles": 6, "tiles": 2})
+
+
+def test_warps_that_do_the_same_share_a_lane():
+    merged, apart = drawing(TIMELINE), drawing(TIMELINE, merge=False)
+    lanes = [band.label for band in apart.bands if band.kind == "warp"]
+    assert len(lanes) == sum(lane.kind == "warp" for lane in TIMELINE.lanes)
+    assert len([b for b in merged.bands if b.kind == "warp"]) < len(lanes)
+    assert any("-" in band.label for band in merged.bands)
+
+
+def test_every_bar_lies_in_its_lane():
+    picture = drawing(TIMELINE)
+    where = {band.label: band for band in picture.bands}
+    for columns in (picture.bars, picture.waits):
+        for lane, top, bottom in zip(columns["lane"], columns["top"], columns["bottom"], strict=True):
+            assert where[lane].top <= top < bottom <= where[lane].bottom + 1e-9
+    assert all(a <= b for a, b in zip(picture.bars["left"], picture.bars["right"], strict=True))
+    assert {band.label for band in picture.bands if band.kind == "stage"} == {"smem_ab"}
+
+
+def test_facts():
+    facts = facts_view(TIMELINE)
+    assert "k_tiles = 6" in facts["summary"] and len(facts["rows"]) <= 300
+    assert facts_view(None, "why not")["problem"] == "why not"
+
+
+def test_a_finding_shows_at_the_last_step_of_each_op():
+    steps = (Step("w0", "a", "x", "k 0"), Step("w0", "a", "x", "k 3"), Step("w0", "b", "x", "k 1"))
+    assert places_of(Finding("WD1", "n", Severity.ERROR, "m", ("a",), witness=steps)) == {("a", "k 3")}
+
+
+def many(number):
+    return {
+        "left": [float(i) for i in range(number)],
+        "right": [i + 0.9 for i in range(number)],
+        "top": [float(i % 7) for i in range(number)],
+        "op": [str(i) for i in range(number)],
+    }
+
+
+def test_few_bars_are_sent_as_they_are_and_many_only_where_visible():
+    assert thinned(many(100), (0, 10)) == many(100)
+    window = thinned(many(50_000), (1000, 1200))
+    assert 200 <= len(window["left"]) < 600 and min(window["left"]) < 1000 < max(window["left"])
+    whole = thinned(many(50_000), (0, 50_000))
+    assert len(whole["left"]) < 7 * 1700 and MOST_BARS < 50_000
+
+
+def test_the_figure_follows_drawing_selection_keys_and_theme():
+    picked = []
+    figure = TimelineFigure(picked.append)
+    figure.paint("dark")
+    figure.show(drawing(TIMELINE), {"load": 0, "math": 1})
+    assert figure._sources["bars"].data["op"]
+    figure.light(frozenset({TIMELINE.bars[0].op}), frozenset())
+    assert figure._sources["lit"].data["left"]
+    start = figure.x.end - figure.x.start
+    figure.move("w")
+    assert figure.x.end - figure.x.start < start
+    figure.move("f")
+    for _ in range(9):
+        figure.move("s")
+    assert figure.x.start >= figure.x.bounds[0] and figure.x.end <= figure.x.bounds[1] + 1e-6
+    figure.paint("light")
+    figure._sources["bars"].selected.indices = [0]
+    assert (
+        picked == [figure._sources["bars"].data["op"][0]] and figure._sources["bars"].selected.indices == []
+    )
