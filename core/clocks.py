@@ -57,6 +57,9 @@ class Execution:
         self.waits: list[list[tuple[int, int, Clock]]] = [
             [] for _ in barriers
         ]  # passed since the last completion
+        self.parities: dict[
+            tuple[int, int], list[tuple[int, int]]
+        ] = {}  # (stream, barrier): parity waits, place and phases
         self.passed: dict[
             tuple[int, int], int
         ] = {}  # (stream, barrier) -> phases completed when a wait last passed
@@ -134,12 +137,9 @@ class Execution:
             EventKind.SYNC: self._sync,
             EventKind.BAR_ARRIVE: self._bar_arrive,
             EventKind.FENCE: self._fence,
-            EventKind.SYNC_WARP: self._nothing,
+            EventKind.SYNC_WARP: lambda w, j, e: True,
         }
         return [table[kind] for kind in EventKind]
-
-    def _nothing(self, w: int, j: int, e: Event) -> bool:
-        return True
 
     # -- accesses -----------------------------------------------------------------------------------------------------
     def _work(self, w: int, j: int, e: Event) -> bool:
@@ -177,6 +177,8 @@ class Execution:
             return False
         self._check_pass(w, j, b, g, done)
         base = self.base[w]
+        if g is None:
+            self.parities.setdefault((w, b), []).append((j, done))
         again = g is None and self.passed.get((w, b)) == done  # a parity that has let this warp pass before
         self.waits[b].append((w, j, base, again))
         self.passed[w, b] = done

@@ -10,7 +10,7 @@ from ..edits import SetBarrier
 from ..findings import Finding, Fix
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, unique, warning
-from .cohorts import meant_to_meet, same_cohort
+from .cohorts import CLASH, cohorts
 from .examples import document, sync, task
 from .places import where
 
@@ -52,7 +52,7 @@ def check(document: Document) -> Iterator[Finding]:
 def examine(run: Run) -> Iterator[Finding]:
     """Two groups of warps whose generations on one id nothing orders."""
     for i in run.incidents("misassigned"):
-        if run.barrier(i.barrier).side != "named" or same_cohort(run, i) or meant_to_meet(run, i):
+        if cohorts(run, i) != CLASH:
             continue
         other = i.other or (i.stream, i.index)
         barrier = run.barrier(i.barrier)

@@ -9,7 +9,7 @@ from ..document import Mbarrier
 from ..findings import Finding
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, unique
-from .cohorts import same_cohort
+from .cohorts import ONE, cohorts
 from .examples import document, mbar_arrive, mbar_wait, task
 from .places import resources_of, where
 
@@ -19,7 +19,7 @@ CODE, NAME = "WD206", "misassigned-arrival"
 def examine(run: Run) -> Iterator[Finding]:
     """Contributions and waits that nothing orders after all contributions of the phase before."""
     for i in run.incidents("misassigned", "early_pass"):
-        if not same_cohort(run, i):
+        if cohorts(run, i) != ONE:
             continue  # two groups of warps on one barrier: WD208 or WD209
         name, early = run.barrier(i.barrier).name, i.kind == "early_pass"
         before = i.generation - 1

@@ -10,39 +10,36 @@ from ..findings import Finding, Fix
 from ..program import EventKind
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique
-from .cohorts import meant_to_meet, same_cohort
+from .cohorts import MEET, cohorts, reach
 from .examples import document, sync, task
 from .places import where
 
 CODE, NAME = "WD208", "participation"
-JOINS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
 
 
 def examine(run: Run) -> Iterator[Finding]:
     """Named barriers that stay open for want of warps, and those that some of the warps complete without the others."""
     for b in dict.fromkeys(e.barrier for _, e in run.blocked() if e.kind is EventKind.SYNC):
-        reach = _reach(run, b)
+        found = reach(run, b)
         needed = run.execution.state[b].expects or run.barrier(b).count
-        if sum(reach.values()) < needed:
-            yield _short(run, b, reach, needed)
+        if sum(found.values()) < needed:
+            yield _short(run, b, found, needed)
     for i in run.incidents("misassigned", "count_mismatch"):
-        side = run.barrier(i.barrier).side
-        apart = not same_cohort(run, i) and (side == "cluster" or meant_to_meet(run, i))
-        if side in ("named", "cluster") and (i.kind == "count_mismatch" or apart):
+        if i.kind == "count_mismatch" or cohorts(run, i) == MEET:
             yield _alone(run, i)
 
 
-def _short(run: Run, b: int, reach: dict[str, int], needed: int) -> Finding:
+def _short(run: Run, b: int, found: dict[str, int], needed: int) -> Finding:
     blocked = [(w, e) for w, e in run.blocked() if e.barrier == b and e.kind is EventKind.SYNC]
-    barrier, total = run.barrier(b), sum(reach.values())
-    tasks = listed(f"{t} ({plural(n, 'warp')})" for t, n in reach.items())
+    barrier, total = run.barrier(b), sum(found.values())
+    tasks = listed(f"{t} ({plural(n, 'warp')})" for t, n in found.items())
     return error(
         CODE,
         NAME,
         f"{barrier.name} needs {32 * needed} threads, but only {tasks} can reach it: {32 * total} threads",
         ops=unique(e.op for _, e in blocked),
         resources=unique([barrier.resource]),
-        tasks=tuple(reach),
+        tasks=tuple(found),
         expected=f"{32 * total} threads",
         actual=f"{32 * needed} threads",
         witness=prefix_steps(
@@ -51,19 +48,10 @@ def _short(run: Run, b: int, reach: dict[str, int], needed: int) -> Finding:
     )
 
 
-def _reach(run: Run, b: int) -> dict[str, int]:
-    """Warps of each task that take part in barrier ``b`` at all."""
-    reach: dict[str, int] = {}
-    for stream in run.program.streams:
-        if any(e.kind in JOINS and e.barrier == b for e in stream.events):
-            reach[stream.task] = reach.get(stream.task, 0) + stream.weight
-    return reach
-
-
 def _alone(run: Run, i) -> Finding:
     other = i.other or (i.stream, i.index)
-    barrier, reach = run.barrier(i.barrier), _reach(run, i.barrier)
-    needed = 32 * sum(reach.values())
+    barrier = run.barrier(i.barrier)
+    needed = 32 * sum(reach(run, i.barrier).values())
     return error(
         CODE,
         NAME,

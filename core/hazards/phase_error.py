@@ -8,7 +8,7 @@ from ..describe import phase
 from ..document import Mbarrier
 from ..findings import Finding
 from ..program import EventKind
-from ..run import Run, join_clocks, prefix_steps
+from ..run import Run, prefix_steps
 from .base import Hazard, error, unique
 from .examples import document, mbar_arrive, mbar_wait, task
 from .places import resources_of, where
@@ -17,46 +17,59 @@ CODE, NAME = "WD204", "phase-error"
 
 
 def examine(run: Run) -> Iterator[Finding]:
-    """Waits that passed at another generation than they mean, and waits stuck on the parity that has just gone by."""
+    """Waits that pass at another generation than they mean, and waits stuck on the parity that has just gone by."""
     for i in run.incidents("alias"):
-        place = where(run, i.stream, i.index)
-        name = run.barrier(i.barrier).name
-        yield error(
-            CODE,
-            NAME,
-            f"{place} means {phase(i.generation)} of {name}, but passes at {phase(i.passed)}",
-            ops=(run.event(i.stream, i.index).op,),
-            resources=resources_of(run, i.barrier),
-            tasks=(run.task(i.stream),),
-            expected=phase(i.generation),
-            actual=phase(i.passed),
-            notes=("the hardware compares one parity bit: two phases apart look the same",),
-            witness=prefix_steps(
-                run, join_clocks(run, (i.stream, i.index, i.base)), [(i.stream, i.index, "")]
-            ),
-        )
+        yield _passes(run, i.stream, i.index, i.barrier, i.generation, i.passed)
     for i in run.incidents("stale"):
-        name = run.barrier(i.barrier).name
-        yield error(
-            CODE,
-            NAME,
-            f"{where(run, i.stream, i.index)} passes at {phase(i.generation)} of {name}, which this warp has seen before: "
-            f"it does not wait for {phase(i.generation + 1)}",
-            ops=(run.event(i.stream, i.index).op,),
-            resources=resources_of(run, i.barrier),
-            tasks=(run.task(i.stream),),
-            expected=f"parity {(i.generation + 1) & 1}",
-            actual=f"parity {i.generation & 1}",
-            notes=(
-                "flip the parity after every completed wait, and carry it over from one tile to the next",
-            ),
-            witness=prefix_steps(
-                run, join_clocks(run, (i.stream, i.index, i.base)), [(i.stream, i.index, "")]
-            ),
-        )
+        yield _passes(run, i.stream, i.index, i.barrier, i.generation + 1, i.generation)
     for w, event in run.blocked():
         if event.kind is EventKind.WAIT and event.number is None:
             yield from _wrong_parity(run, w)
+    if not run.wrong:
+        yield from _out_of_turn(run)
+
+
+def _passes(run: Run, w: int, j: int, b: int, meant: int, passed: int) -> Finding:
+    name = run.barrier(b).name
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, w, j)} means {phase(meant)} of {name}, but passes at {phase(passed)}",
+        ops=(run.event(w, j).op,),
+        resources=resources_of(run, b),
+        tasks=(run.task(w),),
+        expected=f"{phase(meant)}, parity {meant & 1}",
+        actual=f"{phase(passed)}, parity {passed & 1}",
+        notes=(
+            "the hardware compares one parity bit: flip it after every completed wait, and carry it over from one tile "
+            "to the next",
+        ),
+        witness=prefix_steps(run, _before(run, w, j), [(w, j, "")]),
+    )
+
+
+def _before(run: Run, w: int, j: int) -> list[int]:
+    """How far each stream had come when stream ``w`` reached event ``j``."""
+    places = [0] * len(run.program.streams)
+    for u, start, end in run.execution.order:
+        if u == w and start < j <= end:
+            places[u] = j - 1
+            break
+        places[u] = end
+    return places
+
+
+def _out_of_turn(run: Run) -> Iterator[Finding]:
+    """Nothing hangs or races, but a warp that waits as often as the barrier completes sees one phase twice: it works on
+    old data."""
+    for (w, b), passes in run.execution.parities.items():
+        done, fresh = run.execution.state[b].completed, passes[0][1] == 0
+        if len(passes) not in ((done, done + 1) if fresh else (done,)):
+            continue
+        for turn, (j, phases) in enumerate(passes):
+            if phases != turn + (0 if fresh else 1):
+                yield _passes(run, w, j, b, turn - fresh, phases - 1)
+                break
 
 
 def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:

@@ -13,6 +13,8 @@ from warpdraft.core import (
     Task,
     TaskManager,
     consumer_work,
+    domain_loop,
+    fence_proxy_async,
     producer_work,
     schedule,
     symbol,
@@ -141,3 +143,28 @@ def accepted(document: Document, **options) -> bool:
     report = verify(document, **options)
     assert report.findings == (), [(f.code, f.message) for f in report.findings]
     return report.verdict == "safe"
+
+
+def fill(x, trips=K, name="load", first=0) -> Task:
+    """A producer of one warp."""
+
+    def body():
+        with domain_loop(0, trips):
+            x.acquire()
+            x.load() if isinstance(x, Ring) else x.fill()
+            x.commit()
+
+    return role(name, first, 1, body, [], [x])
+
+
+def drain(x, trips=K, name="use", first=4, body=None) -> Task:
+    """A consumer of one warp that reads, or does ``body``."""
+
+    def read():
+        with domain_loop(0, trips):
+            x.wait()
+            x.read()
+            fence_proxy_async()
+            x.release()
+
+    return role(name, first, 1, body or read, [x])
