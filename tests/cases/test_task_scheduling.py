@@ -1,18 +1,7 @@
 """Schedules that NVIDIA Task Scheduling 4.8.1 accepts although they are unsafe, or rejects although they are safe."""
 
 import pytest
-from kit import (
-    K,
-    Ring,
-    accepted,
-    buffer,
-    build,
-    channel,
-    codes,
-    finding,
-    ring,
-    role,
-)
+from kit import K, Ring, accepted, buffer, build, channel, codes, drain, fill, finding, ring, role
 
 from warpdraft.core import (
     SmemAllocator,
