@@ -15,7 +15,8 @@ import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import cute
 
-NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE, LIBRARY = "", "sm_90a", {}, (), (), cutlass.Float16, ""
+NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE = "", "sm_90a", {}, (), (), cutlass.Float16
+LIBRARY, LIBRARY_CAPTURED = "", True
 DTYPES = {"fp16": cutlass.Float16, "bf16": cutlass.BFloat16}
 LIMITS = {"fp16": 5e-4, "bf16": 4e-3}
 
@@ -93,40 +94,45 @@ def check(kernel, sizes):
     return max(errors, key=lambda error: (math.isnan(error), error))
 
 
-def measure(functions, seconds=4e-3, rounds=15):
-    """Median seconds of one call of each function: CUDA graphs of about `seconds`, replayed in turn."""
+def measure(functions, captured, seconds=4e-3, rounds=15):
+    """Median seconds of one call of each function, timed in turn: about `seconds` of calls, as a CUDA graph if captured."""
     import torch
 
-    def replay(graph):
+    def repeated(function, calls, capture):
+        def run():
+            for _ in range(calls):
+                function()
+
+        if not capture:
+            return run
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run()
+        return graph.replay
+
+    def taken(run):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        graph.replay()
+        run()
         end.record()
         synchronize()
         return begin.elapsed_time(end) / 1e3
 
-    def record(function, calls):
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(calls):
-                function()
-        return graph
-
-    calls, graphs = [], []
-    for function in functions:
+    calls, runs = [], []
+    for function, capture in zip(functions, captured, strict=True):
         function()
         synchronize()
-        probe = record(function, 3)
-        replay(probe)
-        calls.append(max(3, round(seconds / (replay(probe) / 3))))
-        graphs.append(record(function, calls[-1]))
+        probe = repeated(function, 3, capture)
+        taken(probe)
+        calls.append(max(3, round(seconds / (taken(probe) / 3))))
+        runs.append(repeated(function, calls[-1], capture))
     times = [[] for _ in functions]
     for turn in range(rounds + 2):
         for i in range(len(functions)):
             i = (i + turn) % len(functions)
-            taken = replay(graphs[i]) / calls[i]
+            once = taken(runs[i]) / calls[i]
             if turn >= 2:
-                times[i].append(taken)
+                times[i].append(once)
     return [sorted(t)[rounds // 2] for t in times]
 
 
@@ -190,7 +196,8 @@ def report(kernel, sizes, options):
     found |= {"right": error <= limit, "error": error, "limit": limit}
     if not options.no_timing:
         inputs, outputs = make_tensors(sizes)
-        own, other = measure([bind(kernel, inputs + outputs), lambda: library(inputs, outputs)])
+        functions = (bind(kernel, inputs + outputs), lambda: library(inputs, outputs))
+        own, other = measure(functions, (True, LIBRARY_CAPTURED))
         amount, unit = work(inputs, outputs)
         found |= {"seconds": own, "rate": amount / own / 1e12, "unit": unit}
         found |= {"library": LIBRARY, "library_seconds": other, "ratio": other / own}

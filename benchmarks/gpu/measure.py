@@ -6,7 +6,6 @@ in turn, as CUDA graphs, and the medians compared: see `measure` in an exported 
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -56,34 +55,20 @@ def sizes(*extents: int) -> tuple[dict[str, int], ...]:
 
 
 def copy() -> None:
-    """The copy at a size far beyond the L2 cache, with other chunks and rings; and what torch reaches."""
+    """The copy at a size far beyond the L2 cache, with other chunks and rings."""
     document = example("tma_copy")
     for columns, stages in ((64, 4), (64, 8), (128, 8), (256, 6)):
         source = lower(chunked(document, columns, stages))
         show(f"tma_copy, {stages} stages of 64 x {columns}", source, ({"M": 1000}, {"M": 1 << 20}))
-    torch_copy()
-
-
-def torch_copy() -> None:
-    """Bytes read and written by `Tensor.copy_` outside a CUDA graph, median of 15."""
-    code = (
-        "import torch; a = torch.randn(1 << 20, 512, device='cuda', dtype=torch.float16); b = torch.empty_like(a)\n"
-        "times = []\n"
-        "for _ in range(20):\n"
-        "    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
-        "    begin.record(); b.copy_(a); b.copy_(a); b.copy_(a); end.record(); torch.cuda.synchronize()\n"
-        "    times.append(begin.elapsed_time(end) / 3e3)\n"
-        "print('Tensor.copy_, eager:', 2 * a.nbytes / sorted(times[5:])[7] / 1e12, 'TB/s', flush=True)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], timeout=SECONDS, check=False)
 
 
 def broken() -> None:
     """The unsafe examples: what the verifier refuses, run all the same."""
     for path in sorted(EXAMPLES.glob("broken_*.warpdraft.json")):
-        show(
-            path.name.split(".")[0], export_module(load(path), unsafe=True), (CORRECT[0], *SQUARE), seconds=20
-        )
+        name, document = path.name.split(".")[0], load(path)
+        show(name, export_module(document, unsafe=True), (CORRECT[0], *SQUARE), seconds=20)
+        watched = export_module(document, unsafe=True, watchdog=True)
+        show(f"{name}, watchdog", watched, CORRECT[:1], seconds=30)
 
 
 def show(label: str, source: str, asked, parameters=None, seconds: float = SECONDS) -> None:

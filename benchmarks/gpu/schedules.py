@@ -24,8 +24,8 @@ from warpdraft.core import (
 )
 from warpdraft.core.document import Document
 
-TILE_M, TILE_N, TILE_K = 128, 128, 64
-SUBTILES = 2
+TILE_K = 64
+STORED = 64  # columns of C in one subtile
 BYTES = 2
 
 k_tiles = symbol("k_tiles", min=1)
@@ -39,62 +39,68 @@ class Coordinates(MemoryResource):
     def coords(self, stage_info): ...
 
 
-class SmemAB(MemoryResource):
-    """The ring of operands."""
+def resources(m: int, n: int):
+    """The classes of the two rings, the accumulator and C, for tiles of m x n."""
 
-    @producer_work(
-        engine="tma",
-        body="sm90.tma_load",
-        tensor="a",
-        part="a",
-        tile=(128, 64),
-        coords=("coord_m", "coord_k"),
-    )
-    def load_a(self, stage_info, coord_m, coord_k): ...
+    class SmemAB(MemoryResource):
+        """The ring of operands."""
 
-    @producer_work(
-        engine="tma",
-        body="sm90.tma_load",
-        tensor="b",
-        part="b",
-        tile=(128, 64),
-        coords=("coord_n", "coord_k"),
-    )
-    def load_b(self, stage_info, coord_n, coord_k): ...
+        @producer_work(
+            engine="tma",
+            body="sm90.tma_load",
+            tensor="a",
+            part="a",
+            tile=(m, TILE_K),
+            coords=("coord_m", "coord_k"),
+        )
+        def load_a(self, stage_info, coord_m, coord_k): ...
 
-    @consumer_work(view=True, returns="tiles")
-    def tiles(self, stage_info): ...
+        @producer_work(
+            engine="tma",
+            body="sm90.tma_load",
+            tensor="b",
+            part="b",
+            tile=(n, TILE_K),
+            coords=("coord_n", "coord_k"),
+        )
+        def load_b(self, stage_info, coord_n, coord_k): ...
 
+        @consumer_work(view=True, returns="tiles")
+        def tiles(self, stage_info): ...
 
-class Accumulator(MemoryResource):
-    """The tile of C in registers."""
+    class Accumulator(MemoryResource):
+        """The tile of C in registers."""
 
-    @producer_work(
-        engine="wgmma", body="sm90.wgmma", a="a", b="b", tile=(128, 128, 64), overwrite="first_iter"
-    )
-    def mma(self, stage_info, tiles): ...
+        @producer_work(
+            engine="wgmma", body="sm90.wgmma", a="a", b="b", tile=(m, n, TILE_K), overwrite="first_iter"
+        )
+        def mma(self, stage_info, tiles): ...
 
-    @consumer_work(body="sm90.read_fragment", returns="fragment")
-    def read(self, stage_info, subtile): ...
+        @consumer_work(body="sm90.read_fragment", returns="fragment")
+        def read(self, stage_info, subtile): ...
 
+    class SmemC(MemoryResource):
+        """A second ring: subtiles of C on their way from the math task to the store task."""
 
-class SmemC(MemoryResource):
-    """A second ring: subtiles of C on their way from the math task to the store task."""
+        @producer_work(body="sm90.store_fragment", footprint="warp_slice")
+        def store(self, stage_info, fragment): ...
 
-    @producer_work(body="sm90.store_fragment", footprint="warp_slice")
-    def store(self, stage_info, fragment): ...
+        @consumer_work(view=True, returns="staged")
+        def staged(self, stage_info): ...
 
-    @consumer_work(view=True, returns="staged")
-    def staged(self, stage_info): ...
+    class GmemC(MemoryResource):
+        """C in global memory."""
 
+        @producer_work(
+            engine="bulk_store",
+            body="sm90.bulk_store",
+            tensor="c",
+            tile=(m, STORED),
+            coords=("coord_m", "coord_n"),
+        )
+        def bulk_store(self, stage_info, staged, coord_m, coord_n, subtile): ...
 
-class GmemC(MemoryResource):
-    """C in global memory."""
-
-    @producer_work(
-        engine="bulk_store", body="sm90.bulk_store", tensor="c", tile=(128, 64), coords=("coord_m", "coord_n")
-    )
-    def bulk_store(self, stage_info, staged, coord_m, coord_n, subtile): ...
+    return SmemAB, Accumulator, SmemC, GmemC
 
 
 @schedule
@@ -110,7 +116,7 @@ def load(coords, queue, smem_ab):
 
 
 @schedule
-def math(queue, smem_ab, acc, smem_c, mma_group):
+def math(queue, smem_ab, acc, smem_c, mma_group, subtiles):
     with work_tile_loop(queue):
         with domain_loop(0, k_tiles):
             smem_ab.wait()
@@ -118,7 +124,7 @@ def math(queue, smem_ab, acc, smem_c, mma_group):
             mma_group.commit()
             mma_group.wait(0)
             smem_ab.release()
-        for subtile in range(SUBTILES):
+        for subtile in range(subtiles):
             fragment = acc.read(subtile=subtile)
             smem_c.acquire()
             smem_c.store(fragment=fragment)
@@ -129,10 +135,10 @@ def math(queue, smem_ab, acc, smem_c, mma_group):
 
 
 @schedule
-def store(coords, queue, smem_c, gmem_c, store_group):
+def store(coords, queue, smem_c, gmem_c, store_group, subtiles):
     with work_tile_loop(queue):
         coord_m, coord_n, _ = coords.coords()
-        for subtile in range(SUBTILES):
+        for subtile in range(subtiles):
             smem_c.wait()
             gmem_c.bulk_store(staged=smem_c.staged(), coord_m=coord_m, coord_n=coord_n, subtile=subtile)
             store_group.commit()
@@ -141,31 +147,31 @@ def store(coords, queue, smem_c, gmem_c, store_group):
         queue.get_and_advance_work_tile()
 
 
-def store_task() -> Document:
-    """A GEMM whose results are stored by a task of its own: two rings, three tasks."""
+def store_task(m: int = 128, n: int = 128, warps: int = 8, stages: int = 5) -> Document:
+    """A GEMM whose results are stored by a task of its own: two rings, three tasks, any tile."""
+    SmemAB, Accumulator, SmemC, GmemC = resources(m, n)
     M, N, K = symbol("M"), symbol("N"), symbol("K")
-    all_tiles = ceil_div(M, TILE_M) * ceil_div(N, TILE_N)
+    all_tiles = ceil_div(M, m) * ceil_div(N, n)
+    subtiles = n // STORED
     coords = Coordinates(name="coords")
     queue = WorkQueue(name="queue", tiles=tiles, band=8)
     smem_ab = SmemAB(
         name="smem_ab",
-        pipeline_config=PipelineConfig(num_stages=5),
+        pipeline_config=PipelineConfig(num_stages=stages),
         smem=[
-            SmemAllocation("a", size_bytes=TILE_M * TILE_K * BYTES),
-            SmemAllocation("b", size_bytes=TILE_N * TILE_K * BYTES),
+            SmemAllocation("a", size_bytes=m * TILE_K * BYTES),
+            SmemAllocation("b", size_bytes=n * TILE_K * BYTES),
         ],
     )
     acc = Accumulator(name="acc", space="rmem")
     smem_c = SmemC(
         name="smem_c",
         pipeline_config=PipelineConfig(num_stages=2),
-        smem=[SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES)],
+        smem=[SmemAllocation("c", size_bytes=m * STORED * BYTES)],
     )
     gmem_c = GmemC(name="gmem_c")
-    mma_group, store_group = (
-        AsyncGroup("wgmma", name="mma_group"),
-        AsyncGroup("bulk_store", name="store_group"),
-    )
+    mma_group = AsyncGroup("wgmma", name="mma_group")
+    store_group = AsyncGroup("bulk_store", name="store_group")
     manager = TaskManager(
         tasks=[
             Task(
@@ -184,16 +190,16 @@ def store_task() -> Document:
                 warp_idx=1,
                 num_warps=1,
                 num_registers=40,
-                schedule=store(coords, queue, smem_c, gmem_c, store_group),
+                schedule=store(coords, queue, smem_c, gmem_c, store_group, subtiles),
             ),
             Task(
                 name="math",
                 src_resources=[queue, smem_ab, acc],
                 dst_resources=[acc, smem_c],
                 warp_idx=4,
-                num_warps=8,
+                num_warps=warps,
                 num_registers=232,
-                schedule=math(queue, smem_ab, acc, smem_c, mma_group),
+                schedule=math(queue, smem_ab, acc, smem_c, mma_group, subtiles),
             ),
         ],
         resource_dependency_graph={
@@ -209,7 +215,7 @@ def store_task() -> Document:
                 GmemTensor("b", (N, K), "dtype", order=(0, 1)),
                 GmemTensor("c", (M, N), "dtype", order=(0, 1), role="out"),
             ],
-            parameters={"dtype": "fp16", "tile": (TILE_M, TILE_N, TILE_K)},
+            parameters={"dtype": "fp16", "tile": (m, n, TILE_K)},
             symbols={"k_tiles": ceil_div(K, TILE_K), "tiles": ceil_div(all_tiles, symbol("grid"))},
             grid=all_tiles,
             reference="gemm",

@@ -15,13 +15,16 @@ NAMES = sorted(path.name.removesuffix(".warpdraft.json") for path in EXAMPLES.gl
 VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
 
 
+store_task = runpy.run_path(str(BENCHMARKS / "schedules.py"))["store_task"]
+
+
 def named(name: str) -> Document:
     """An example, an edit of the persistent GEMM, or the GEMM with a store task."""
     if name in NAMES:
         return load(EXAMPLES / f"{name}.warpdraft.json")
     if name in VARIANTS:
         return VARIANTS[name](named("persistent_gemm"))
-    return runpy.run_path(str(BENCHMARKS / "schedules.py"))[name]()
+    return store_task()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -36,6 +39,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def any_document(request: pytest.FixtureRequest) -> Document:
     """One of all documents."""
     return named(request.param)
+
+
+@pytest.fixture(scope="session")
+def tiled():
+    """A function from a tile (m, n), the math task's warps and the ring's stages to the GEMM with a store task."""
+    return store_task
 
 
 @pytest.fixture(scope="session")

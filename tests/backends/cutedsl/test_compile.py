@@ -1,13 +1,15 @@
 """Every document compiles without a GPU, and the PTX holds what the document says."""
 
+import hashlib
 import importlib.util
+import os
 import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from warpdraft.backends.cutedsl import CompileError, compile_module, lower
+from warpdraft.backends.cutedsl import CompileError, LoweringError, compile_module, lower
 from warpdraft.core.arrivals import armed_bytes, empty_count, full_count, producer_signal
 from warpdraft.core.document import Document, Op, OpKind
 from warpdraft.core.tree import find_resource, find_target, walk
@@ -19,17 +21,22 @@ pytestmark = [
 
 
 @pytest.fixture(scope="session")
-def ptx_of():
-    """PTX of documents, each compiled once."""
-    known: dict[tuple[Document, str], str] = {}
+def ptx_of(tmp_path_factory):
+    """PTX of documents, each compiled once for all test processes of a run."""
+    folder = tmp_path_factory.getbasetemp().parent / "ptx"  # the parent is common to the processes of xdist
+    folder.mkdir(exist_ok=True)
 
     def compile_once(document: Document, dtype: str = "") -> str:
-        if (document, dtype) not in known:
-            compiled = compile_module(lower(document), dtype)
+        source = lower(document)
+        known = folder / hashlib.sha256(f"{dtype} {source}".encode()).hexdigest()
+        if not known.exists():
+            compiled = compile_module(source, dtype)
             assert compiled.cubin[:4] == b"\x7fELF"
             assert compiled.resources.stack_bytes == 0, "registers were spilled"
-            known[document, dtype] = compiled.ptx
-        return known[document, dtype]
+            unfinished = known.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(compiled.ptx)
+            unfinished.replace(known)
+        return known.read_text()
 
     return compile_once
 
@@ -112,6 +119,28 @@ def test_wgmma_shape(document, ptx_of, dtype, kind):
     ptx = ptx_of(document("persistent_gemm"), dtype)
     shapes = re.findall(r"wgmma\.mma_async\.sync\.aligned\.(\S+)", ptx)
     assert shapes == [f"m64n256k16.f32.{kind}.{kind}"] * 4
+
+
+@pytest.mark.parametrize(
+    "tile, shape, count", [((64, 128, 4, 6), "m64n128k16", 4), ((256, 128, 8, 3), "m64n128k16", 8)]
+)
+def test_tiles_and_warpgroups(tiled, ptx_of, tile, shape, count):
+    ptx = ptx_of(tiled(*tile))
+    assert ptx.count(f"wgmma.mma_async.sync.aligned.{shape}.") == count
+
+
+@pytest.mark.parametrize(
+    "tile, message",
+    [
+        ((64, 256, 8, 4), "shared by warpgroups cannot be cut"),
+        ((96, 128, 8, 4), "2 warpgroups cannot share a tile of 96 x 128"),
+        ((128, 320, 4, 2), "1 warpgroups cannot share a tile of 128 x 320"),
+        ((128, 128, 6, 4), "whole, aligned warpgroups"),
+    ],
+)
+def test_tiles_that_do_not_fit_are_refused(tiled, tile, message):
+    with pytest.raises(LoweringError, match=message):
+        lower(tiled(*tile))
 
 
 def test_bulk_copies(document, ptx_of):

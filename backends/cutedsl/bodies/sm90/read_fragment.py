@@ -23,6 +23,10 @@ class ReadFragment:
         task, op = call.task, call.op
         mma = find_mma(task, call.resource, op)
         count = subtiles_of(call, mma.tile)
+        if (
+            mma.warpgroups[1] > 1 and count > 1
+        ):  # a warpgroup then holds other columns than those of a subtile
+            raise call.fail("a tile whose columns are shared by warpgroups cannot be cut into subtiles")
         subtile = dict(op.args).get("subtile", 0)
         if type(subtile) is not int or not 0 <= subtile < count:
             raise call.fail(f"subtile must be a constant from 0 to {count - 1}, not {subtile!r}")
