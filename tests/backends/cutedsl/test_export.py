@@ -1,6 +1,7 @@
 """What is exported, and what is refused."""
 
 import ast
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -70,3 +71,9 @@ def test_the_module_needs_only_the_dsl_and_torch(any_document):
 def test_heading_cannot_end_the_docstring(document):
     source = lower(document("gemm"), 'a """ and a \\')
     assert ast.get_docstring(ast.parse(source)).startswith("a ''' and a \\")
+
+
+def test_exporting_loads_neither_the_dsl_nor_torch():
+    code = "import sys, warpdraft.backends.cutedsl; print({'cutlass', 'torch', 'cuda'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
