@@ -45,7 +45,7 @@ DEPENDS = {
     "details": ("selection", "history", "report"),
     "timeline_facts": ("timeline",),
     "code": ("code",),
-    "source": ("history", "path"),
+    "source": ("python", "path"),
     "log": (),
 }
 WATCHED = sorted({name for names in DEPENDS.values() for name in names})
@@ -140,7 +140,7 @@ class Page:
             case "code":
                 return code_view(document, session.code.value, session.code.problem)
         folders = ((session.path.parent,) if session.path else ()) + (self.folder.root, examples())
-        return source_view(document, folders)
+        return source_view(document, folders, session.python.value, session.python.problem)
 
     def _draw_timeline(self) -> None:
         timeline = self.session.timeline.value

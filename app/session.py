@@ -75,6 +75,7 @@ class Session(param.Parameterized):
     graph = param.ClassSelector(class_=Result, default=Result(), doc="The graph's drawing.")
     timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
     code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
+    python = param.ClassSelector(class_=Result, default=Result(), doc="The authoring source, written back.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)
     recovery = param.ClassSelector(
         class_=Document, allow_None=True, doc="Unsaved changes found beside the file."
@@ -257,6 +258,7 @@ class Session(param.Parameterized):
             ("report", "verify", (document,)),
             ("timeline", "predict", (document, counts)),
             ("code", "lower", (document,)),
+            ("python", "to_python", (document,)),
         )
 
         def job(stale: Stale) -> None:

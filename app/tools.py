@@ -13,6 +13,7 @@ from warpdraft.core import store
 from warpdraft.core.document import Document
 from warpdraft.core.findings import Report
 from warpdraft.core.simulate import simulate
+from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
 from .views.timeline import Drawing, drawing, facts_view
@@ -41,6 +42,7 @@ class Tools:
     verify: Callable[[Document], Report] = verify
     predict: Callable[[Document, Mapping[str, int]], Any] = predict
     lower: Callable[[Document], str] = lower
+    to_python: Callable[[Document], str] = to_python
     why: Callable[[Document, str], dict[str, Any]] = why
     export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load

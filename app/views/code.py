@@ -23,23 +23,26 @@ def code_view(document: Document, text: str | None, problem: str = "") -> dict[s
     return {"lines": lines, "problem": problem}
 
 
-def source_view(document: Document, folders: tuple[Path, ...]) -> dict[str, Any]:
-    """The first source file that the document names and that lies in one of ``folders``. It is read, never run."""
+def source_view(
+    document: Document, folders: tuple[Path, ...], written: str | None, problem: str = ""
+) -> dict[str, Any]:
+    """The authoring source in two forms: the first file that the document names and that lies in one of ``folders`` (it
+    is read, never run), and the document as ``written`` back, where there is no such file or the document has changed."""
     at_line: dict[str, dict[int, list[str]]] = {}
     for place in placed(document):
         source = place.node.source
         if source is not None and isinstance(place.node, Op):
             at_line.setdefault(source.file, {}).setdefault(source.line, []).append(place.node.id)
+    forms = []
     for file, ids in at_line.items():
         text = _read(file, folders)
         if text is not None:
             numbered = enumerate(text.splitlines(), 1)
-            return {
-                "lines": [[line, ids.get(number, [])] for number, line in numbered],
-                "problem": "",
-                "file": file,
-            }
-    return {"lines": [], "problem": "", "file": ""}
+            forms.append({"title": file, "lines": [[line, ids.get(number, [])] for number, line in numbered]})
+            break
+    lines = [[line, []] for line in (written or "").splitlines()]
+    forms.append({"title": "written back from the document", "lines": lines, "problem": problem})
+    return {"forms": forms}
 
 
 def _read(file: str, folders: tuple[Path, ...]) -> str | None:

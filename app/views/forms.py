@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from warpdraft.core.arrivals import SIGNALS
+from warpdraft.core.arrivals import SIGNALS, derived_empty_count, derived_full_count
 from warpdraft.core.document import (
     Document,
     Guard,
@@ -226,7 +226,7 @@ def _target_form(document: Document, name: str) -> Form | None:
             f"{w.name} ({', '.join((w.role, *([w.engine.value] if w.engine else []), *(['view'] if w.view else [])))})"
             for w in item.works
         ]
-        fields += _resource_fields(item)
+        fields += _resource_fields(document, item)
     else:
         form["what"] = {"NamedBarrier": "named barrier", "Mbarrier": "mbarrier", "AsyncGroup": "async group"}[
             form["what"]
@@ -237,10 +237,11 @@ def _target_form(document: Document, name: str) -> Form | None:
     return {**form, "fields": fields, "source": str(item.source) if item.source else ""}
 
 
-def _resource_fields(resource: Resource) -> list[dict]:
+def _resource_fields(document: Document, resource: Resource) -> list[dict]:
     fields = [field("space", "space", resource.space.value, "choice", [s.value for s in Space])]
     if pipeline := resource.pipeline:
         signals = ["", *(s.value for s in Signal)]
+        full, empty = derived_full_count(document, resource), derived_empty_count(document, resource)
         fields += [
             field("pipeline.stages", "stages", pipeline.stages, "int"),
             field(
@@ -248,10 +249,18 @@ def _resource_fields(resource: Resource) -> list[dict]:
             ),
             field("pipeline.bytes", "bytes a stage", pipeline.bytes, "int", hint="derived"),
             field(
-                "pipeline.producer_count", "arrivals on full", pipeline.producer_count, "int", hint="derived"
+                "pipeline.producer_count",
+                "arrivals on full",
+                pipeline.producer_count,
+                "int",
+                hint=f"derived: {full}",
             ),
             field(
-                "pipeline.consumer_count", "arrivals on empty", pipeline.consumer_count, "int", hint="derived"
+                "pipeline.consumer_count",
+                "arrivals on empty",
+                pipeline.consumer_count,
+                "int",
+                hint=f"derived: {empty}",
             ),
             field(
                 "pipeline.producer_signal",

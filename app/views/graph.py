@@ -57,20 +57,26 @@ def dot_source(document: Document) -> str:
     )
     graph.attr("edge", fontname="Helvetica", fontsize="11", arrowsize="0.65")
     inks = {name: TASK_INK.format(color) for name, color in task_colors(document).items()}
+    # Keys of their own: a colon in a name would mean a port to Graphviz.
+    keys = {resource.name: f"n{i}" for i, resource in enumerate(document.resources)}
     for resource in document.resources:
         graph.node(
-            resource.name,
+            keys[resource.name],
             _label(resource),
             id=f"res:{resource.name}",
             **{"class": f"res {resource.space.value}"},
         )
     for edge in document.graph:
         label = _carriers(document, edge, inks)
-        graph.edge(edge.upstream, edge.downstream, label, id=f"edge:{edge.upstream}->{edge.downstream}")
+        graph.edge(
+            keys[edge.upstream], keys[edge.downstream], label, id=f"edge:{edge.upstream}->{edge.downstream}"
+        )
     for edge in missing_edges(document):
         label = _carriers(document, edge, inks)
         id = f"missing:{edge.upstream}->{edge.downstream}"
-        graph.edge(edge.upstream, edge.downstream, label, id=id, style="dashed", **{"class": "missing"})
+        graph.edge(
+            keys[edge.upstream], keys[edge.downstream], label, id=id, style="dashed", **{"class": "missing"}
+        )
     return graph.source
 
 

@@ -125,12 +125,12 @@ class TimelineFigure:
         )
         self._lit_quads = draw.quad(**quads, source=self._sources["lit"], fill_alpha=0.0, line_width=2)
         self._bad_quads = draw.quad(**quads, source=self._sources["bad"], fill_alpha=0.18, line_width=1.6)
-        words = [("", "@op"), ("", "@kind @about"), ("", "@at"), ("cycles", "@left{0,0} .. @right{0,0}")]
+        words = "<b>@op</b> @kind @about<br>@at<br>cycles @left{0,0} .. @right{0,0}"
         draw.add_tools(
             HoverTool(renderers=[self._bars, self._waits], tooltips=words, point_policy="follow_mouse"),
             HoverTool(
                 renderers=[self._stages],
-                tooltips=[("", "@about @state"), ("cycles", "@left{0,0} .. @right{0,0}")],
+                tooltips="<b>@about</b> @state<br>cycles @left{0,0} .. @right{0,0}",
             ),
             TapTool(renderers=[self._bars, self._waits]),
         )

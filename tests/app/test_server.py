@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+
 from warpdraft.app.server import PortBusy, check_port, first_document, folder_of, free_port, serve
 from warpdraft.core.store import DocumentError
 

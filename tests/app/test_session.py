@@ -30,7 +30,7 @@ def nothing(*_):
     return None
 
 
-QUICK = replace(TOOLS, verify=no_findings, predict=nothing, lower=nothing)
+QUICK = replace(TOOLS, verify=no_findings, predict=nothing, lower=nothing, to_python=nothing)
 
 
 def new(document, path=None, **changes):

@@ -176,9 +176,11 @@ def test_source_is_read_only_from_its_folders(tmp_path):
         op = Op("t.00", OpKind.SYNC_WARP, source=Source(file, 2))
         return replace(GEMM, tasks=(Task("t", 0, 1, (op,)),))
 
-    assert source_view(named("a.py"), (tmp_path / "in",))["lines"] == [["one", []], ["two", ["t.00"]]]
+    found = source_view(named("a.py"), (tmp_path / "in",), "def build(): ...")["forms"]
+    assert [form["title"] for form in found] == ["a.py", "written back from the document"]
+    assert found[0]["lines"] == [["one", []], ["two", ["t.00"]]]
     for file in ("../secret.py", str(tmp_path / "secret.py"), "missing.py"):
-        assert source_view(named(file), (tmp_path / "in",))["lines"] == []
+        assert len(source_view(named(file), (tmp_path / "in",), None)["forms"]) == 1
 
 
 def test_task_colours_differ_and_stay():

@@ -207,3 +207,57 @@ def test_keys_walk_the_schedule(editor):
 def test_a_run_in_the_emulator(editor):
     editor.page.get_by_role("button", name="Run", exact=True).click()
     editor.page.locator(".warpdraft .tabs .summary", has_text="right").wait_for(timeout=200_000)
+
+
+def test_the_address_restores_file_and_selection(editor, address):
+    editor.page.get_by_label("Open document").select_option("tma_copy.warpdraft.json")
+    editor.page.locator(".warpdraft .column").first.wait_for()
+    editor.settled()
+    node = editor.page.locator(".warpdraft .op").first
+    node.click()
+    editor.page.wait_for_function("() => location.hash.includes('tma_copy') && location.hash.includes('op=')")
+    kept = editor.page.url
+    editor.page.goto("about:blank")
+    editor.page.goto(kept)
+    editor.page.locator(".warpdraft .node.chosen").wait_for()
+    assert editor.page.get_by_label("Open document").input_value() == "tma_copy.warpdraft.json"
+
+
+def test_go_to_anything_by_name(editor):
+    editor.press("/")
+    editor.page.keyboard.type("mma(tiles")
+    editor.press("Enter")
+    editor.page.locator(".warpdraft .node.chosen", has_text="acc.mma").wait_for()
+
+
+def test_a_drag_from_node_to_node_adds_a_dependency(editor):
+    nodes = editor.page.locator(".warpdraft .drawing g.node")
+    start = nodes.filter(has_text="queue").first.bounding_box()
+    end = nodes.filter(has_text="acc").first.bounding_box()
+    mouse = editor.page.mouse
+    mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    mouse.down()
+    for step in range(1, 11):
+        x = start["x"] + (end["x"] - start["x"]) * step / 10 + end["width"] / 2
+        mouse.move(x, start["y"] + (end["y"] - start["y"]) * step / 10 + end["height"] / 2)
+    editor.edited(mouse.up)
+    editor.page.locator(".warpdraft .details h2", has_text="queue → acc").wait_for()
+
+
+def test_timeline_keys_zoom_and_bars_select(editor):
+    editor.page.locator(".warpdraft .tabs .summary", has_text="cycles").wait_for()
+    editor.page.wait_for_timeout(500)
+    box = editor.page.locator(".warpdraft .figure").bounding_box()
+    before = editor.page.screenshot(clip=box)
+    editor.press("w")
+    editor.press("w")
+    editor.page.wait_for_timeout(700)
+    assert editor.page.screenshot(clip=box) != before
+    editor.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 22)
+    editor.page.locator(".warpdraft .details h2").wait_for()
+
+
+def test_why_an_operation_is_there(editor):
+    editor.op("smem_ab.release").click()
+    editor.page.get_by_role("button", name="Why is it here?").click()
+    editor.page.locator(".warpdraft .why.needed").wait_for(timeout=60_000)

@@ -24,7 +24,7 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, model }
         {table && facts && <BarTable facts={facts} send={send} />}
       </div>
       {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
-      {tab === "source" && <Code data={state.source} selection={selection} send={send} id="source" empty="This document names no authoring source on this machine." />}
+      {tab === "source" && <Source data={state.source} selection={selection} send={send} />}
       {tab === "log" && <Log data={state.log} send={send} />}
     </section>
   );
@@ -56,6 +56,22 @@ const Code = memo(["data", "selection"], function Code({ data, selection, send, 
     </div>
   );
 });
+
+/* The authoring file, or the document written back as Python: one of them at a time. */
+function Source({ data, selection, send }) {
+  const [chosen, setChosen] = useState(0);
+  const at = Math.min(chosen, data.forms.length - 1);
+  return (
+    <>
+      {data.forms.length > 1 && (
+        <div class="forms" role="radiogroup" aria-label="Which source">
+          {data.forms.map((form, i) => <button type="button" key={form.title} class="button small" role="radio" aria-checked={i === at} aria-pressed={i === at} onClick={() => setChosen(i)}>{form.title}</button>)}
+        </div>
+      )}
+      <Code data={data.forms[at]} selection={selection} send={send} id="source" empty="Nothing is written back yet." />
+    </>
+  );
+}
 
 function Log({ data }) {
   return (

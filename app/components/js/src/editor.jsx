@@ -6,8 +6,8 @@ import { Schedule } from "./schedule.jsx";
 import { Findings } from "./findings.jsx";
 import { Details } from "./details.jsx";
 import { Drawers } from "./drawers.jsx";
-import { Palette } from "./palette.jsx";
-import { Help } from "./help.jsx";
+import { Dialogs } from "./dialogs.jsx";
+import { useAddress } from "./address.js";
 import { handleKey } from "./keys.js";
 import { Splitter, stored } from "./splitter.jsx";
 
@@ -34,6 +34,8 @@ export function Editor({ state, send, model, root, timeline }) {
     root.focus({ preventScroll: true });
     return () => root.removeEventListener("keydown", listen);
   }, []);
+
+  useAddress(state, send, model.standalone);
 
   const resize = (name, value) => setSizes((old) => {
     const next = { ...old, [name]: value };
@@ -62,8 +64,7 @@ export function Editor({ state, send, model, root, timeline }) {
         <Splitter name="drawer" axis="y" value={sizes.bottom} sign={-1} min={32} max={640} set={(v) => resize("bottom", v)} area="s4" />
         <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} model={model} />
       </main>
-      {dialog?.kind === "insert" && <Palette {...shared} offers={state.offers} dialog={dialog} close={() => setDialog(null)} root={root} />}
-      {dialog?.kind === "help" && <Help close={() => setDialog(null)} root={root} />}
+      <Dialogs dialog={dialog} setDialog={setDialog} state={state} send={send} root={root} />
     </>
   );
 }

@@ -29,8 +29,9 @@ function Fields({ fields, set }) {
     <div class="grid">
       {fields.map((field) => (
         <label key={field.key} class={field.kind} title={field.hint || undefined}>
-          <span>{field.label}</span>
+          {field.kind !== "bool" && <span>{field.label}</span>}
           <Field field={field} commit={set(field)} />
+          {field.kind === "bool" && <span>{field.label}</span>}
         </label>
       ))}
     </div>

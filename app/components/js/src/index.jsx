@@ -2,6 +2,7 @@
    intents back. Nothing here decides anything about schedules. */
 import { render as draw } from "preact";
 import { Editor } from "./editor.jsx";
+import page from "../../../../assets/styles/page.css";
 import theme from "../../../../assets/styles/theme.css";
 import layout from "../../../../assets/styles/layout.css";
 import panes from "../../../../assets/styles/panes.css";
@@ -41,7 +42,10 @@ export function render({ model }) {
   const host = document.createElement("div");
   host.className = "host";
   host.append(style, root);
-  if (model.standalone) document.documentElement.classList.add("warpdraft-page");
+  if (model.standalone && !document.documentElement.classList.contains("warpdraft-page")) {
+    document.documentElement.classList.add("warpdraft-page");
+    document.head.append(Object.assign(document.createElement("style"), { textContent: page }));
+  }
 
   const state = new State();
   const local = { selection: null };

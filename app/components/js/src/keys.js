@@ -11,6 +11,7 @@ export function handleKey(event, now) {
   if (typing) return undefined;
   if (control && key === "z") return act({ type: event.shiftKey ? "redo" : "undo" });
   if (control && key === "y") return act({ type: "redo" });
+  if (control && key === "k") { act(); return setDialog({ kind: "goto" }); }
   const { kind, ids } = state.selection;
   const id = kind === "op" ? ids[0] : null;
   if (control && key === "d" && id) return act({ type: "duplicate", id });
@@ -20,6 +21,7 @@ export function handleKey(event, now) {
     return by && id ? act({ type: "shift", id, by }) : undefined;
   }
   switch (key) {
+    case "/": act(); return setDialog({ kind: "goto" });
     case "?": act(); return setDialog({ kind: "help" });
     case "Escape": return act({ type: "select", kind: "", ids: [] });
     case "Delete": case "Backspace": return remove(state.selection, act);

@@ -1,20 +1,16 @@
-/* The insert menu: type to filter, arrows to choose, Enter to insert. */
+/* A list to choose from: type to filter, arrows to choose, Enter to take. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Palette({ offers, dialog, close, send, root }) {
+export function Palette({ title, hint, items, take, close, root }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef(null);
-  const all = offers[dialog.task] ?? [];
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = all.filter((offer) => words.every((w) => `${offer.group} ${offer.label}`.toLowerCase().includes(w)));
+  const found = items.filter((offer) => words.every((w) => `${offer.group} ${offer.label} ${offer.key}`.toLowerCase().includes(w)));
   const current = Math.min(at, Math.max(0, found.length - 1));
   useEffect(() => { list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [current, text]);
   const leave = () => { close(); root.focus({ preventScroll: true }); };
-  const choose = (offer) => {
-    send({ type: "insert", task: dialog.task, offer: offer.key, after: dialog.after, parent: dialog.parent, index: dialog.index });
-    leave();
-  };
+  const choose = (item) => { take(item); leave(); };
   const key = (event) => {
     event.stopPropagation();
     if (event.key === "Escape") leave();
@@ -27,8 +23,8 @@ export function Palette({ offers, dialog, close, send, root }) {
   let group = "";
   return (
     <div class="veil" onClick={leave}>
-      <div class="palette" role="dialog" aria-modal="true" aria-label={`Insert into ${dialog.task}`} onClick={(e) => e.stopPropagation()}>
-        <input autofocus ref={(e) => e && !e.dataset.seen && (e.dataset.seen = 1, e.focus())} value={text} placeholder={`Insert into ${dialog.task}: acquire, wait, barrier, loop…`}
+      <div class="palette" role="dialog" aria-modal="true" aria-label={title} onClick={(e) => e.stopPropagation()}>
+        <input autofocus ref={(e) => e && !e.dataset.seen && (e.dataset.seen = 1, e.focus())} value={text} placeholder={`${title}: ${hint}`}
           onInput={(e) => { setText(e.currentTarget.value); setAt(0); }} onKeyDown={key} role="combobox" aria-expanded="true"
           aria-controls="offers" aria-activedescendant={found[current] ? `offer-${current}` : undefined} aria-label="Filter" autocomplete="off" spellcheck={false} />
         <ul id="offers" role="listbox" ref={list}>
@@ -42,7 +38,7 @@ export function Palette({ offers, dialog, close, send, root }) {
               </>
             );
           })}
-          {!found.length && <li class="heading" role="presentation">Nothing like that can be inserted here.</li>}
+          {!found.length && <li class="heading" role="presentation">Nothing like that.</li>}
         </ul>
       </div>
     </div>

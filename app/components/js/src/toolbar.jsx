@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Button, Icon } from "./icons.jsx";
 import { Typed } from "./typed.jsx";
 
@@ -83,8 +83,15 @@ function SaveAs({ chrome, send }) {
   );
 }
 
+const LASTS = 4000; // milliseconds that a line stays which nobody has to act on
+
 function Notice({ chrome, send }) {
   const notice = chrome.notice;
+  useEffect(() => {
+    if (!notice || notice.kind === "error") return undefined;
+    const timer = setTimeout(() => send({ type: "dismiss" }), LASTS);
+    return () => clearTimeout(timer);
+  }, [notice?.number]);
   if (chrome.recovery) {
     return (
       <span class="notice sev-info" role="alert">
