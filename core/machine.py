@@ -35,6 +35,7 @@ class Machine:
         self.producer: dict[str, str] = {}
         self.consumer: dict[str, Signal] = {}
         self._armed: dict[str, int] = {}
+        self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
@@ -88,6 +89,11 @@ class Machine:
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""
+        if task.name not in self._classes:
+            self._classes[task.name] = self._found_classes(task)
+        return self._classes[task.name]
+
+    def _found_classes(self, task: Task) -> list[tuple[int, ...]]:
         special: set[int] = set()
         for node in walk(task.body):
             if isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP:

@@ -17,7 +17,8 @@ Patterns = dict[str, tuple[bool, ...]]
 TILES = 3  # largest tile count tried: half of the field's multi-tile bugs need two, some three
 MAX_PERIOD = 24  # a longer common period of the pipelines is not covered twice
 MAX_EVENTS = 30_000  # of all default valuations together; beyond it they are thinned out
-MAX_CHOICES = 4096  # more combinations of symbols are not even listed
+SETUP = 60
+MAX_CHOICES = 1024  # more combinations of symbols are not even listed
 PATTERNS = ((True,), (False,), (True, False), (False, True))
 
 
@@ -124,19 +125,35 @@ def _affordable(document: Document, every: list[Values], ranges: dict[str, tuple
     kept += [v for v in every if len(set(v.values())) == 1]  # all alike
     kept += [v for v in every if all(n in ranges[name][:3] for name, n in v.items())]  # all small ones
     kept.append(every[-1])
-    total, chosen = 0, []
-    for v in every:
-        if v in kept:
-            total += cost(document, v)
-            if total > 4 * MAX_EVENTS and chosen:
-                break
-            chosen.append(v)
+    return _within(document, [v for v in every if v in kept], 4 * MAX_EVENTS)
+
+
+def _within(document: Document, choices: list[Values], events: int) -> list[Values]:
+    """The first of ``choices`` that make ``events`` together; at least one."""
+    chosen: list[Values] = []
+    for values in choices:
+        events -= cost(document, values)
+        if events < 0 and chosen:
+            break
+        chosen.append(values)
     return chosen
 
 
+def cases(
+    document: Document, given: Mapping[str, Iterable[int]] | None = None
+) -> Iterator[tuple[Values, Patterns]]:
+    """What a listed verification runs: all choices of trip counts under the usual conditions, then under the others as
+    many of the small choices as are affordable."""
+    choices, patterns = valuations(document, given), condition_patterns(document)
+    yield from ((values, patterns[0]) for values in choices)
+    if len(patterns) > 1:
+        share = choices if given else _within(document, choices, 2 * MAX_EVENTS // (len(patterns) - 1))
+        yield from ((values, pattern) for pattern in patterns[1:] for values in share)
+
+
 def cost(document: Document, values: Mapping[str, int]) -> int:
-    """About how many events the program has."""
-    return sum(min(4, t.num_warps) * _events(t.body, values) for t in document.tasks)
+    """About how many events the program has, and what it takes to set it up, in events."""
+    return SETUP + sum(min(4, t.num_warps) * _events(t.body, values) for t in document.tasks)
 
 
 def _events(nodes: Iterable[Node], values: Mapping[str, int]) -> int:

@@ -19,7 +19,7 @@ from .hazards.trace import Trace
 from .machine import Machine
 from .peeks import with_true_peeks
 from .run import Run, execute, execute_program
-from .valuations import Patterns, Values, condition_patterns, cost, valuations
+from .valuations import Patterns, Values, cases, condition_patterns, cost
 
 BUDGET = 60.0  # seconds
 MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
@@ -72,12 +72,11 @@ class _Search:
     def explore(self) -> None:
         """All choices of trip counts, smallest first, under all patterns of conditions."""
         machine = Machine(_runnable(self.document))
-        cases = valuations(self.document, self.given)
-        for number, patterns in enumerate(condition_patterns(self.document)):
-            for values in cases:
-                if not self._affordable(values):
-                    return
-                self._case(machine, values, patterns, usual=number == 0)
+        usual = condition_patterns(self.document)[0]
+        for values, patterns in cases(self.document, self.given):
+            if not self._affordable(values):
+                return
+            self._case(machine, values, patterns, usual=patterns == usual)
 
     def _affordable(self, values: Values) -> bool:
         if perf_counter() > self.deadline:

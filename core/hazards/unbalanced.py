@@ -20,28 +20,19 @@ def examine(run: Run) -> Iterator[Finding]:
     """Phases of full that completed and that no consumer waits for: an error where a producer is stuck behind them."""
     if run.execution.stopped:
         return
-    stuck = {e.barrier for _, e in run.blocked()}
-    for resource in run.document.resources:
-        if resource.pipeline is None or not _has(run, resource.name, OpKind.WAIT):
-            continue
-        left = [
-            b
-            for b, barrier in enumerate(run.program.barriers)
-            if barrier.resource == resource.name and barrier.side == "full" and _unseen(run, b)
-        ]
-        if left:
-            stages = [run.barrier(b).stage for b in left]
-            blocked = [b for b in stuck if _empty_of(run, b, resource.name, stages)]
-            yield _finding(run, resource.name, len(left), bool(blocked))
+    left: dict[str, list[int]] = {}
+    for b, barrier in enumerate(run.program.barriers):
+        if barrier.side == "full" and _unseen(run, b):
+            left.setdefault(barrier.resource, []).append(barrier.stage)
+    stuck = [run.barrier(e.barrier) for _, e in run.blocked()] if left else []
+    for resource, stages in left.items():
+        if _has(run, resource, OpKind.WAIT):
+            behind = any(b.resource == resource and b.side == "empty" and b.stage in stages for b in stuck)
+            yield _finding(run, resource, len(stages), behind)
 
 
 def _has(run: Run, resource: str, kind: OpKind) -> bool:
     return any(o.target == resource and o.kind is kind for t in run.document.tasks for o in ops_of(t))
-
-
-def _empty_of(run: Run, b: int, resource: str, stages: list[int]) -> bool:
-    barrier = run.barrier(b)
-    return barrier.resource == resource and barrier.side == "empty" and barrier.stage in stages
 
 
 def _unseen(run: Run, b: int) -> bool:
