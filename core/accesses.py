@@ -18,15 +18,20 @@ class WorkEvents:
     def __init__(self, machine: Machine, task: Task, stream: Stream) -> None:
         self.machine, self.task, self.stream = machine, task, stream
         self.views: dict[str, View] = {}  # token -> what it stands for now
-        self._made: dict[tuple, Event | None] = {}
+        # the same in every program of the machine
+        self._made: dict[tuple, Event | None] = machine.work_events.setdefault((task.name, stream.warps), {})
+        self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault((task.name, stream.warps), {})
 
     def event(
         self, op: Op, resource: Resource, work: Work, stage: int, alone: bool, leads: bool
     ) -> Event | None:
         """The event of ``op`` on ``stage``, or None where this warp does not issue it. Keeps track of view tokens."""
         if work.view:
-            ranges = self._ranges(resource, work, op, alone)
-            self.views.update((token, (resource.name, stage, ranges)) for token in op.results)
+            ranges = self._seen.get((op.id, alone))
+            if ranges is None:
+                ranges = self._seen[op.id, alone] = self._ranges(resource, work, op, alone)
+            for token in op.results:
+                self.views[token] = (resource.name, stage, ranges)
             return Event(EventKind.WORK, op.id, stage=stage)
         used = tuple(
             (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from .arrivals import (
     TMA,
     armed_bytes,
@@ -35,6 +37,8 @@ class Machine:
         self.producer: dict[str, str] = {}
         self.consumer: dict[str, Signal] = {}
         self._armed: dict[str, int] = {}
+        self.work_events: dict[tuple, dict] = {}  # of `core.accesses`: (task, warps) -> situation -> event
+        self.view_ranges: dict[tuple, dict] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
@@ -76,6 +80,12 @@ class Machine:
         if op.id not in self._armed:
             self._armed[op.id] = armed_bytes(self.document, resource, task, op)
         return self._armed[op.id]
+
+    @cached_property
+    def peeks(self) -> bool:
+        """Whether any task peeks at a pipeline."""
+        kinds = (OpKind.TRY_ACQUIRE, OpKind.TRY_WAIT)
+        return any(o.kind in kinds for t in self.document.tasks for o in ops_of(t))
 
     def raw_barrier(self, name: str, stage: int) -> int:
         """The number of a raw mbarrier; a stage that it does not have wraps around (WD109 says so)."""

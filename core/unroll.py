@@ -258,7 +258,7 @@ class WarpWalk:
         stage = self.stage_of(op, resource, work.role)
         event = self.works.event(op, resource, work, stage, self.alone, self.leads())
         if event is not None:
-            self.stream.events.append(event._replace(at=self.at) if self.at else event)
+            self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:

@@ -95,7 +95,7 @@ class _Search:
         notes = () if usual else (_condition_words(patterns),)
         self._collect(run, notes)
         self._other_orders(run, machine, patterns, notes)
-        peeked = with_true_peeks(run.program)
+        peeked = with_true_peeks(run.program) if machine.peeks else None
         if peeked is not None:
             run = execute_program(machine, peeked, patterns, self.deadline)
             self._collect(run, (*notes, "where the peek before has said yes"))
