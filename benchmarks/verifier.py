@@ -1,0 +1,115 @@
+"""How long the verifier takes: python benchmarks/verifier.py
+
+Each row is the best of several runs in this process, nothing kept from one to the next. The last column is the goal; the
+schedules are those on which NVIDIA Task Scheduling 4.8.1 was measured, and the examples.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from warpdraft.core.document import Document, Engine, Pipeline, Resource, Signal, Space, Storage, Work
+from warpdraft.core.findings import Report
+from warpdraft.core.hazards.examples import (
+    acquire,
+    channel,
+    commit,
+    document,
+    loop,
+    release,
+    ring,
+    task,
+    wait,
+    work,
+)
+from warpdraft.core.store import load
+from warpdraft.core.verify import verify
+
+EXAMPLES = Path(__file__).parents[1] / "assets" / "examples"
+RUNS = 7
+
+
+def two_tasks(trips: int) -> Document:
+    """A producer and a consumer over a ring of two stages."""
+    return document(
+        "ring S=2",
+        task("load", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"), stop=trips)),
+        task("use", 4, 1, loop(wait("x"), work("x", "read"), release("x"), stop=trips)),
+        resources=(channel("x"),),
+    )
+
+
+def chain(trips: int) -> Document:
+    """Five tasks in a row."""
+    names = [f"x{i}" for i in range(4)]
+    tasks = [task("t0", 0, 1, loop(acquire("x0"), work("x0", "fill"), commit("x0"), stop=trips))]
+    for i, (up, down) in enumerate(itertools.pairwise(names), 1):
+        body = (wait(up), acquire(down), work(up, "read"), work(down, "fill"), commit(down), release(up))
+        tasks.append(task(f"t{i}", i, 1, loop(*body, stop=trips)))
+    tasks.append(task("t4", 4, 1, loop(wait("x3"), work("x3", "read"), release("x3"), stop=trips)))
+    return document("chain of 5, S=3", *tasks, resources=[channel(n, 3) for n in names])
+
+
+def loads_to_mma(loads: int, trips: int) -> Document:
+    """Several TMA loads feed one MMA, which feeds an epilogue."""
+    names = [f"in{i}" for i in range(loads)]
+    rings = [ring(n, 3, consumer_signal=Signal.COMMIT) for n in names]
+    works = (
+        Work("mma", "producer", Engine.TCGEN05, parameters=tuple(names)),
+        Work("read", "consumer"),
+    )
+    acc = Resource(
+        "acc", Space.TMEM, Pipeline(2, "UmmaAsync", consumer_signal=Signal.WARP), Storage(128, 2), works
+    )
+    tasks = [
+        task(f"load{i}", i, 1, loop(acquire(n), work(n, "load"), commit(n), stop=trips))
+        for i, n in enumerate(names)
+    ]
+    body = [acquire("acc"), *(op for n in names for op in (wait(n), work(n, "tile", result=n)))]
+    body += [work("acc", "mma", **{n: n for n in names}), *(release(n) for n in names), commit("acc")]
+    tasks.append(task("mma", 4, 1, loop(*body, stop=trips)))
+    tasks.append(task("epilogue", 8, 4, loop(wait("acc"), work("acc", "read"), release("acc"), stop=trips)))
+    return document(f"{loads} loads, MMA, epilogue, S=3", *tasks, resources=[*rings, acc], target="sm_100a")
+
+
+def rows() -> list[tuple[str, Document, dict, str]]:
+    """Name, schedule, options, goal."""
+    gemm = load(EXAMPLES / "persistent_gemm.warpdraft.json")
+    return [
+        ("ring S=2, N=64", two_tasks(64), {}, "5 ms"),
+        ("chain of 5, S=3, N=8", chain(8), {}, "20 ms"),
+        ("3 loads, MMA, epilogue, S=3, N=8", loads_to_mma(3, 8), {}, "10 ms"),
+        ("4 loads, MMA, epilogue, S=3, N=8", loads_to_mma(4, 8), {}, "25 ms"),
+        ("persistent GEMM, K = 64, 2 tiles", gemm, {"trip_counts": {"k_tiles": [64], "tiles": [2]}}, "40 ms"),
+        ("persistent GEMM, default cases", gemm, {}, "100 ms"),
+    ]
+
+
+def best(run: Callable[[], Report]) -> tuple[float, Report]:
+    """The shortest time in seconds, and the report."""
+    times, report = [], run()
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        report = run()
+        times.append(time.perf_counter() - start)
+    return min(times), report
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'schedule':<36}{'verdict':<10}{'events':>8}{'ms':>9}{'events/s':>12}{'goal':>9}")
+    for name, schedule, options, goal in rows():
+        seconds, report = best(lambda d=schedule, o=options: verify(d, **o))
+        rate = report.events / seconds
+        print(
+            f"{name:<36}{report.verdict:<10}{report.events:>8}{1000 * seconds:>9.1f}{rate:>12,.0f}{goal:>9}"
+        )
+        for finding in report.findings:
+            print(f"    {finding.code} {finding.message}")
+
+
+if __name__ == "__main__":
+    main()
