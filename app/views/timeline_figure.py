@@ -1,23 +1,22 @@
 """The timeline's figure: quads for bars, hatched ones for waits, arrows from an arrival to the wait that it frees.
 
-Above `MOST_BARS` only what is visible is sent, and bars narrower than a pixel are sent once a pixel. The figure is made
-once; a new timeline, theme or selection only replaces data and colours.
+The figure is made once; a new timeline, theme or selection only replaces data and colours. Of many bars only those of the
+visible window are sent, see `thinning`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 from bokeh.events import RangesUpdate
 from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
+from .thinning import MOST, Arrays
 from .timeline import Columns, Drawing
 
-MOST_BARS = 5000
-PIXELS = 1600  # columns of pixels that a window is thinned to
 ROW_PIXELS = 15
+MOST_ARROWS = 1500
 
 QUAD = ("left", "right", "top", "bottom")
 COLUMNS = {
@@ -64,6 +63,7 @@ class TimelineFigure:
     def __init__(self, on_pick: Callable[[str], None]) -> None:
         self._on_pick = on_pick
         self._drawing: Drawing | None = None
+        self._arrays: dict[str, Arrays] = {}
         self._tasks: Mapping[str, int] = {}
         self._theme = "light"
         self._lit: frozenset[str] = frozenset()
@@ -151,6 +151,7 @@ class TimelineFigure:
         """Draw another timeline; the visible window stays where the old one had the same length."""
         same = self._drawing is not None and self._drawing.total == drawing.total
         self._drawing, self._tasks = drawing, colors
+        self._arrays = {name: Arrays(getattr(drawing, name)) for name in ("bars", "waits", "stages")}
         end = max(1, drawing.total)
         self.x.bounds = (-0.01 * end, 1.02 * end)
         if not same:
@@ -211,7 +212,7 @@ class TimelineFigure:
             self._window = (event.x0, event.x1)
         else:
             self._window = (float(self.x.start), float(self.x.end))
-        if self._drawing is not None and len(self._drawing.bars["left"]) > MOST_BARS:
+        if self._drawing is not None and any(a.number > MOST for a in self._arrays.values()):
             self._fill()
 
     # Data
@@ -222,19 +223,16 @@ class TimelineFigure:
         for source in self._sources.values():
             source.selected.indices = []
         window = self._window or (0, drawing.total)
-        bars = thinned(drawing.bars, window)
+        bars = self._arrays["bars"].within(window)
         bars["fill"] = [
             self._color(task, kind) for task, kind in zip(bars["task"], bars["kind"], strict=True)
         ]
-        stages = thinned(drawing.stages, window)
+        stages = self._arrays["stages"].within(window)
         stages["fill"] = [colors["states"].get(state, colors["grid"]) for state in stages["state"]]
         self._sources["bars"].data = bars
-        self._sources["waits"].data = thinned(drawing.waits, window)
+        self._sources["waits"].data = self._arrays["waits"].within(window)
         self._sources["stages"].data = stages
-        arrows = drawing.arrows
-        if len(arrows["x0"]) > MOST_BARS:
-            arrows = {name: [] for name in arrows}
-        self._sources["arrows"].data = dict(arrows)
+        self._sources["arrows"].data = _arrows_within(drawing.arrows, window)
         self._outline()
 
     def _color(self, task: str, kind: str) -> str:
@@ -267,18 +265,10 @@ class TimelineFigure:
             self._on_pick(op)
 
 
-def thinned(columns: Columns, window: tuple[float, float]) -> Columns:
-    """The columns as they are, or, where they are too many, those in the ``window`` and of narrow ones one a pixel."""
-    number = len(columns["left"])
-    if number <= MOST_BARS:
-        return dict(columns)
-    left, right, top = (np.asarray(columns[name], dtype=float) for name in ("left", "right", "top"))
-    low, high = window
-    margin = (high - low) * 0.5
-    chosen = np.flatnonzero((right >= low - margin) & (left <= high + margin))
-    pixel = max((high - low) / PIXELS, 1e-9)
-    narrow = (right[chosen] - left[chosen]) < pixel
-    keys = np.stack([top[chosen], np.floor(left[chosen] / pixel)], axis=1)
-    _, first = np.unique(keys[narrow], axis=0, return_index=True)
-    kept = np.sort(np.concatenate([chosen[~narrow], chosen[narrow][first]]))
-    return {name: [values[i] for i in kept] for name, values in columns.items()}
+def _arrows_within(arrows: Columns, window: tuple[float, float]) -> Columns:
+    """The arrows that end in the window; none where they would be a grey field."""
+    if len(arrows["x1"]) <= MOST_ARROWS:
+        return dict(arrows)
+    chosen = [i for i, x in enumerate(arrows["x1"]) if window[0] <= x <= window[1]]
+    chosen = chosen if len(chosen) <= MOST_ARROWS else []
+    return {name: [values[i] for i in chosen] for name, values in arrows.items()}

@@ -3,8 +3,9 @@
 import importlib.util
 from pathlib import Path
 
+from warpdraft.app.views.thinning import MOST, Arrays
 from warpdraft.app.views.timeline import drawing, facts_view, places_of
-from warpdraft.app.views.timeline_figure import MOST_BARS, TimelineFigure, thinned
+from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.core.findings import Finding, Severity, Step
 from warpdraft.core.simulate import simulate
 
@@ -53,11 +54,15 @@ def many(number):
 
 
 def test_few_bars_are_sent_as_they_are_and_many_only_where_visible():
-    assert thinned(many(100), (0, 10)) == many(100)
-    window = thinned(many(50_000), (1000, 1200))
-    assert 200 <= len(window["left"]) < 600 and min(window["left"]) < 1000 < max(window["left"])
-    whole = thinned(many(50_000), (0, 50_000))
-    assert len(whole["left"]) < 7 * 1700 and MOST_BARS < 50_000
+    assert Arrays(many(100)).within((0, 10)) == many(100)
+    bars = Arrays(many(50_000))
+    window = bars.within((1000, 1200))
+    assert 200 <= len(window["left"]) < 500 and min(window["left"]) < 1000 < 1200 < max(window["left"])
+    for low, high in ((0, 50_000), (0, 20_000), (10_000, 17_000)):
+        shown = bars.within((low, high))
+        assert 500 < len(shown["left"]) <= MOST
+        assert min(shown["left"]) <= low + 100 and max(shown["right"]) >= high - 100
+        assert set(shown) == set(many(1))
 
 
 def test_the_figure_follows_drawing_selection_keys_and_theme():
