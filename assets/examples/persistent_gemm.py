@@ -184,16 +184,16 @@ def ring(consumer_group=None):
             consumer_group=consumer_group,
             advance_on_wait=True,  # wait and release have cursors of their own: release lags one step behind
         ),
-        smem=[  # of one stage
-            SmemAllocation("a", size_bytes=TILE_M * TILE_K * BYTES),
-            SmemAllocation("b", size_bytes=TILE_N * TILE_K * BYTES),
+        smem=[  # of one stage; wgmma's 128-byte swizzle repeats every 1024 bytes
+            SmemAllocation("a", size_bytes=TILE_M * TILE_K * BYTES, alignment=1024),
+            SmemAllocation("b", size_bytes=TILE_N * TILE_K * BYTES, alignment=1024),
         ],
     )
 
 
 def staging():
     """Room for two subtiles of C."""
-    allocation = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES)
+    allocation = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES, alignment=1024)
     return SmemC(name="smem_c", smem=[allocation], stages=2)
 
 

@@ -1,6 +1,6 @@
 """A copy of global memory, by bulk copies alone: the least that uses a ring.
 
-One warp copies 64 x 64 chunks into a ring of four stages, another copies them out of the same stages. No thread touches the
+One warp copies 64 x 128 chunks into a ring of eight stages, another copies them out of the same stages. No thread touches the
 data. A CTA works on one band of 64 rows after another; the chunks of a band are its steps.
 """
 
@@ -24,8 +24,10 @@ from warpdraft.core import (
 )
 
 ROWS, COLUMNS = 64, 512  # of a band; the tensors are as wide as a band
-CHUNK = 64
-STAGES = 4
+CHUNK = 128
+STAGES = (
+    8  # enough bytes in flight to keep the memory busy: 4 stages of 64 columns reach 0.82 of a device copy
+)
 BYTES = 2  # of an element
 
 chunks = symbol("chunks", min=1)
@@ -43,7 +45,7 @@ class Ring(MemoryResource):
     """Chunks on their way from A to C."""
 
     @producer_work(
-        engine="tma", body="sm90.tma_load", tensor="a", tile=(64, 64), coords=("coord_m", "coord_k")
+        engine="tma", body="sm90.tma_load", tensor="a", tile=(ROWS, CHUNK), coords=("coord_m", "coord_k")
     )
     def load(self, stage_info, coord_m, coord_k): ...
 
@@ -55,7 +57,11 @@ class GmemC(MemoryResource):
     """C in global memory."""
 
     @producer_work(
-        engine="bulk_store", body="sm90.bulk_store", tensor="c", tile=(64, 64), coords=("coord_m", "coord_k")
+        engine="bulk_store",
+        body="sm90.bulk_store",
+        tensor="c",
+        tile=(ROWS, CHUNK),
+        coords=("coord_m", "coord_k"),
     )
     def bulk_store(self, stage_info, staged, coord_m, coord_k): ...
 
@@ -101,8 +107,8 @@ def kernel():
         symbols={"chunks": COLUMNS // CHUNK, "tiles": ceil_div(bands, symbol("grid"))},
         grid=bands,
         reference="copy",
-        sizes={"M": 65536},
-        small_sizes={"M": 256},
+        sizes={"M": 1 << 20},  # 1 GiB
+        small_sizes={"M": 512},
     )
 
 
@@ -113,7 +119,7 @@ def build():
     ring = Ring(
         name="ring",
         pipeline_config=PipelineConfig(num_stages=STAGES, advance_on_wait=True),
-        smem=[SmemAllocation("chunk", size_bytes=ROWS * CHUNK * BYTES)],
+        smem=[SmemAllocation("chunk", size_bytes=ROWS * CHUNK * BYTES, alignment=1024)],
     )
     gmem_c = GmemC(name="gmem_c")
     store_group = AsyncGroup("bulk_store")

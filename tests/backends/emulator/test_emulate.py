@@ -36,7 +36,7 @@ def test_right_examples_are_right_in_every_order(name, order):
     for seed in range(2):
         outcome = emulate(example(name), seed=seed, order=order)
         assert outcome.verdict == "right", outcome
-        assert outcome.relative_error < 3e-4 and outcome.tiles == 4 and not outcome.notes
+        assert outcome.relative_error < 3e-4 and outcome.tiles >= 4 and not outcome.notes
 
 
 @pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
@@ -169,12 +169,14 @@ def test_what_cannot_be_emulated_says_why(gemm):
         emulate(gemm, parameters={"colour": "red"})
     with pytest.raises(EmulationError, match="element type e4m3 is not emulated"):
         emulate(gemm, parameters={"dtype": "e4m3"})
-    with pytest.raises(EmulationError, match="278656 bytes of shared memory are needed; a CTA has 232448"):
+    with pytest.raises(EmulationError, match="279552 bytes of shared memory are needed; a CTA has 232448"):
         emulate(edited(gemm, SetPipeline("smem_ab", "stages", 5)))
     with pytest.raises(EmulationError, match="clusters"):
         emulate(replace(gemm, cluster=(2, 1, 1)))
     with pytest.raises(EmulationError, match="order 'sideways' is unknown"):
         emulate(gemm, order="sideways")
+    with pytest.raises(EmulationError, match="at most 300000 are emulated: choose smaller ones"):
+        emulate(gemm, {"M": 2048, "N": 2048, "K": 8192})
     with pytest.raises(EmulationError, match="tensor a would have shape"):
         emulate(gemm, {"M": 0})
 
