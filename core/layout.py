@@ -75,4 +75,4 @@ def _size(resource: Resource) -> int:
 
 
 def _align(value: int, alignment: int) -> int:
-    return -(-value // alignment) * alignment
+    return -(-value // alignment) * alignment if alignment > 0 else value

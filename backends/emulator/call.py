@@ -104,12 +104,16 @@ class Call:
             raise self.error(f"uses {view.resource}, which has no shared memory")
         size = stage_bytes(resource)
         offset += view.stage * size
-        if not part:
-            return offset, size
-        found = next((p for p in resource.storage.parts if p.name == part), None)
-        if found is None:
-            raise self.error(f"uses part {part} of {view.resource}, which has no such part")
-        return offset + found.offset, found.bytes
+        if part:
+            found = next((p for p in resource.storage.parts if p.name == part), None)
+            if found is None:
+                raise self.error(f"uses part {part} of {view.resource}, which has no such part")
+            offset, size = offset + found.offset, found.bytes
+        if offset < 0 or size < 0 or offset + size > self.launch.smem_bytes:
+            raise self.error(
+                f"uses stage {view.stage} of {view.resource}, which lies outside of shared memory"
+            )
+        return offset, size
 
     def matrix(self, view: View, part: str, shape: tuple[int, int], dtype: Dtype) -> np.ndarray:
         """Stored elements of a stage's part as the async proxy sees them now."""

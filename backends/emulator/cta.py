@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from warpdraft.core import phases
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
 from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
-from warpdraft.core.tree import find_task, placed
+from warpdraft.core.tree import find_task, find_work, placed
 
 from .blocked import explain
 from .bodies import BODIES
@@ -264,7 +264,9 @@ class Places:
         node = self._nodes[op_id]
         op = node.node
         resource = self._launch.resources[op.target]
-        work = next(w for w in resource.works if w.name == op.work)
+        work = find_work(resource, op.work)
+        if work is None:
+            raise EmulationError(f"{op_id}: {resource.name} has no work {op.work}")
         loops = tuple(p for p in node.parents if isinstance(p, Loop))
         body = BODIES.get(work.body)
         if body is None and not work.view and not (resource.space in BODILESS and not work.body):

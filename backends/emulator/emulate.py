@@ -15,7 +15,7 @@ from .orders import ORDERS, Order
 from .outcome import EmulationError, Outcome
 from .references import compare, expected
 
-MAX_EVENTS = 2_000_000  # of one CTA: beyond it a run takes minutes
+MAX_STEPS = 300_000  # of all CTAs: about ten seconds an order
 
 
 def emulate(
@@ -41,7 +41,7 @@ def emulate(
     for number in range(launch.grid):
         values = launch.trip_counts(number)
         key = tuple(sorted(values.items()))
-        program = programs.get(key) or programs.setdefault(key, _program(document, values))
+        program = programs.get(key) or programs.setdefault(key, _program(document, values, launch.grid))
         cta = Cta(launch, program, values, number, Order(order, seed * 1000 + number, len(program.streams)))
         blocked = cta.run()
         steps += cta.steps
@@ -77,10 +77,10 @@ def emulate_all(
     return outcome
 
 
-def _program(document: Document, values: dict[str, int]) -> Program:
+def _program(document: Document, values: dict[str, int], ctas: int) -> Program:
     program = unroll(document, values)
-    if program.events > MAX_EVENTS:
+    if program.events * ctas > MAX_STEPS:
         raise EmulationError(
-            f"these sizes make {program.events} steps a CTA; at most {MAX_EVENTS} are emulated"
+            f"these sizes make {program.events * ctas} steps; at most {MAX_STEPS} are emulated: choose smaller ones"
         )
     return program

@@ -10,7 +10,7 @@ from ..unroll import unroll
 from .costs import Costs, costs_of
 from .simulation import Simulation
 from .timeline import Timeline
-from .values import bounded, default_values
+from .values import bounded, default_values, shortened
 
 MAX_STEPS = 200_000  # steps of all warps that are simulated; about a second
 
@@ -28,9 +28,10 @@ def simulate(
     """
     wanted = {**default_values(document), **(values or {})}
     taken = bounded(document, wanted, max_steps)
-    program = unroll(document, taken)
-    timeline = Simulation(document, program, costs or costs_of(document), max_steps).run()
-    cut = tuple(
-        f"{n} simulated at {taken[n]} instead of {wanted[n]}" for n in wanted if taken[n] != wanted[n]
-    )
-    return replace(timeline, notes=cut + timeline.notes) if cut else timeline
+    runnable, cap = shortened(document, taken, max_steps)
+    cut = [f"{n} simulated at {taken[n]} instead of {wanted[n]}" for n in wanted if taken[n] != wanted[n]]
+    if cap:
+        cut.append(f"longer loops simulated with {cap} iterations")
+    program = unroll(runnable, taken)
+    timeline = Simulation(runnable, program, costs or costs_of(document), max_steps).run()
+    return replace(timeline, notes=(*cut, *timeline.notes)) if cut else timeline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..document import Document, Loop, Node, Op
 from ..expressions import symbols_of
@@ -33,18 +34,51 @@ def default_values(document: Document) -> dict[str, int]:
 
 
 def bounded(document: Document, values: Mapping[str, int], limit: int) -> dict[str, int]:
-    """``values`` with the largest one halved until at most about ``limit`` events are left to simulate."""
+    """``values`` with the largest one halved until at most about ``limit`` events are left to simulate.
+
+    Unchanged where that is not enough: `shortened` then cuts the loops.
+    """
     result, least = dict(values), {s.name: max(1, s.min) for s in document.symbols}
     while _events(document, result) > limit:
         name = max(result, key=result.__getitem__, default="")
         if not name or result[name] // 2 < least.get(name, 1):
-            break
+            return dict(values)
         result[name] //= 2
     return result
 
 
+def shortened(document: Document, values: Mapping[str, int], limit: int) -> tuple[Document, int]:
+    """``document`` with its longest loops cut to one number of iterations (0: none was cut), for about ``limit`` events.
+
+    For loops over constants, which no value shortens; equal loops of different tasks stay equal.
+    """
+    cap, result = 0, document
+    while _events(result, values) > limit:
+        loops = (n for task in result.tasks for n in walk(task.body) if isinstance(n, Loop))
+        longest = max((trip_count(loop, values) for loop in loops), default=0)
+        if longest < 2:
+            break
+        cap = longest // 2
+        tasks = tuple(replace(t, body=_capped(t.body, values, cap)) for t in result.tasks)
+        result = replace(result, tasks=tasks)
+    return result, cap
+
+
+def _capped(nodes: Sequence[Node], values: Mapping[str, int], cap: int) -> tuple[Node, ...]:
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Op):
+            result.append(node)
+            continue
+        node = replace(node, body=_capped(node.body, values, cap))
+        if isinstance(node, Loop) and trip_count(node, values) > cap:
+            node = replace(node, start=0, stop=cap, step=1)
+        result.append(node)
+    return tuple(result)
+
+
 def _events(document: Document, values: Mapping[str, int]) -> int:
-    return sum(task.num_warps * _count(task.body, values) for task in document.tasks)
+    return sum(max(0, task.num_warps) * _count(task.body, values) for task in document.tasks)
 
 
 def _count(nodes: Sequence[Node], values: Mapping[str, int]) -> int:
@@ -52,8 +86,7 @@ def _count(nodes: Sequence[Node], values: Mapping[str, int]) -> int:
     for node in nodes:
         if isinstance(node, Op):
             total += 1
-        elif isinstance(node, Loop):
-            total += trip_count(node, values) * _count(node.body, values)
         else:
-            total += _count(node.body, values)
+            trips = trip_count(node, values) if isinstance(node, Loop) else 1
+            total += trips * _count(node.body, values) if trips else 0
     return total
