@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from . import check, compile, explain, export, run, show, trace
 from .errors import BadInput
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="warpdraft", description="Schedules of warp-specialised GPU kernels."
     )
+    parser.add_argument("--version", action="version", version=f"warpdraft {version('warpdraft')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)

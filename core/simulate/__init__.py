@@ -5,6 +5,7 @@ from .perfetto import to_perfetto
 from .simulate import simulate
 from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
 from .values import default_values
+from .waves import Prediction, predict
 
 __all__ = [
     "SM90_COSTS",
@@ -15,9 +16,11 @@ __all__ = [
     "Costs",
     "Lane",
     "Occupancy",
+    "Prediction",
     "Timeline",
     "costs_of",
     "default_values",
+    "predict",
     "simulate",
     "to_perfetto",
 ]

@@ -39,7 +39,7 @@ def bounded(document: Document, values: Mapping[str, int], limit: int) -> dict[s
     Unchanged where that is not enough: `shortened` then cuts the loops.
     """
     result, least = dict(values), {s.name: max(1, s.min) for s in document.symbols}
-    while _events(document, result) > limit:
+    while events(document, result) > limit:
         name = max(result, key=result.__getitem__, default="")
         if not name or result[name] // 2 < least.get(name, 1):
             return dict(values)
@@ -53,7 +53,7 @@ def shortened(document: Document, values: Mapping[str, int], limit: int) -> tupl
     For loops over constants, which no value shortens; equal loops of different tasks stay equal.
     """
     cap, result = 0, document
-    while _events(result, values) > limit:
+    while events(result, values) > limit:
         loops = (n for task in result.tasks for n in walk(task.body) if isinstance(n, Loop))
         longest = max((trip_count(loop, values) for loop in loops), default=0)
         if longest < 2:
@@ -77,7 +77,8 @@ def _capped(nodes: Sequence[Node], values: Mapping[str, int], cap: int) -> tuple
     return tuple(result)
 
 
-def _events(document: Document, values: Mapping[str, int]) -> int:
+def events(document: Document, values: Mapping[str, int]) -> int:
+    """About how many events all warps have, without making them."""
     return sum(max(0, task.num_warps) * _count(task.body, values) for task in document.tasks)
 
 

@@ -150,6 +150,7 @@ def test_unknown_commands_and_missing_options_end_with_2(warpdraft):
     assert warpdraft("fly").code == 2
     assert warpdraft("export", "x.warpdraft.json").code == 2
     assert "commands" in warpdraft("--help").out
+    assert warpdraft("--version").out.startswith("warpdraft 0.")
 
 
 def test_an_unexpected_error_is_one_line_too(warpdraft, examples, monkeypatch):

@@ -207,8 +207,8 @@ def test_the_same_document_gives_the_same_timeline(k):
 
 
 def test_predicted_cycles_agree_with_a_measured_kernel():
-    """One CTA of a hand-written kernel with this main loop, H200, fp16, 2048 x 2048 x 2048, every op stamped: the last k-step
-    is done after 35,230 cycles and the CTA after 38,900; the stamps take 3 to 4 % of that."""
+    """One CTA of a hand-written kernel with this main loop, H200, fp16, 2048 x 2048 x 2048, every op stamped: the last
+    k-step is done after 35,230 cycles and the CTA after 38,900; the stamps take 3 to 4 % of that."""
     example = load(Path(warpdraft.assets.__file__).parent / "examples" / "persistent_gemm.warpdraft.json")
     timeline = simulate(example, {"k_tiles": 32, "tiles": 1})
     loop_ends = max(b.end for b in timeline.bars if b.op == "math.10")
