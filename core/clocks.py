@@ -128,7 +128,7 @@ class Execution:
             EventKind.WAIT: self._wait,
             EventKind.TRY: self._try,
             EventKind.ARRIVE: self._arrive,
-            EventKind.EXPECT: self._expect,
+            EventKind.EXPECT: lambda w, j, e: self._add_bytes(w, j, e, phases.expect_tx),
             EventKind.ARRIVE_EXPECT: self._arrive,
             EventKind.COMMIT_ARRIVE: self._commit_arrive,
             EventKind.GROUP_COMMIT: self._group_commit,
@@ -197,9 +197,12 @@ class Execution:
     def _try(self, w: int, j: int, e: Event) -> bool:
         """A peek; the wait that follows joins. It must not be able to pass a generation early (R2a)."""
         b, g = e.barrier, e.number
+        if g is None or g < 1 or self.base[w][self.n + b] >= g:
+            return True
         done = self.state[b].completed
-        if g is not None and done == g + 1:
-            self._check_pass(w, j, b, g, done)
+        late = (w, j) if done < g else self._unknown(w, j, self.last[b] if done == g else self.before[b])
+        if late is not None and done <= g + 1:
+            self.report("early_pass", b, g, w, j, late)
         return True
 
     # -- contributions to mbarriers -----------------------------------------------------------------------------------
@@ -244,14 +247,11 @@ class Execution:
             self.log[b].append(Entry(w, j, self.base[w], kind, 0))
         return left - now
 
-    def _expect(self, w: int, j: int, e: Event) -> bool:
-        self._add_bytes(w, j, e, phases.expect_tx)
-        return True
-
-    def _add_bytes(self, w: int, j: int, e: Event, change) -> None:
+    def _add_bytes(self, w: int, j: int, e: Event, change) -> bool:
         nbytes = e.bytes * self.weight[w]
         self._contribute(w, j, e.barrier, e.kind, nbytes)
         self._becomes(e.barrier, change(self.state[e.barrier], nbytes))
+        return True
 
     def _commit_arrive(self, w: int, j: int, e: Event) -> bool:
         b = e.barrier

@@ -7,7 +7,7 @@ so does a task that leaves the commit or release to another task.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
@@ -97,13 +97,17 @@ class WarpWalk:
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)
         outer = self.at
-        for i in range(trips):
+        for i in self.iterations(trips):
             self.at = (*outer, (loop.var, i))
             self.loops.append((loop, i, trips))
             self.block(loop.body)
             self.loops.pop()
             self.turns[loop.id] = self.turns.get(loop.id, 0) + 1
         self.at = outer
+
+    def iterations(self, trips: int) -> Iterable[int]:
+        """The iterations that are walked: all of them."""
+        return range(trips)
 
     def passes(self, guard: Guard) -> bool:
         kind = guard.kind

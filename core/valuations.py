@@ -90,8 +90,8 @@ def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = N
     """Choices of all symbols, smallest first. ``given`` values are tried in full; default ranges are thinned out where
     all combinations are too much work."""
     ranges = symbol_ranges(document)
-    named = {name: tuple(dict.fromkeys(values)) for name, values in (given or {}).items()}
-    ranges.update((name, values) for name, values in named.items() if name in ranges)
+    named = {n: tuple(dict.fromkeys(values)) for n, values in (given or {}).items() if n in ranges}
+    ranges.update(named)
     if prod(len(values) for values in ranges.values()) > MAX_CHOICES:
         return _one_at_a_time(ranges)
     every = [dict(zip(ranges, choice, strict=True)) for choice in product(*ranges.values())]
@@ -125,7 +125,7 @@ def _affordable(document: Document, every: list[Values], ranges: dict[str, tuple
     kept += [v for v in every if len(set(v.values())) == 1]  # all alike
     kept += [v for v in every if all(n in ranges[name][:3] for name, n in v.items())]  # all small ones
     kept.append(every[-1])
-    return _within(document, [v for v in every if v in kept], 4 * MAX_EVENTS)
+    return _within(document, [v for v in every if v in kept], 2 * MAX_EVENTS)
 
 
 def _within(document: Document, choices: list[Values], events: int) -> list[Values]:
@@ -147,7 +147,7 @@ def cases(
     choices, patterns = valuations(document, given), condition_patterns(document)
     yield from ((values, patterns[0]) for values in choices)
     if len(patterns) > 1:
-        share = choices if given else _within(document, choices, 2 * MAX_EVENTS // (len(patterns) - 1))
+        share = choices if given else _within(document, choices, MAX_EVENTS // (len(patterns) - 1))
         yield from ((values, pattern) for pattern in patterns[1:] for values in share)
 
 

@@ -24,9 +24,15 @@ def check(document: Document) -> Iterator[Finding]:
         tile = [n for n in loops if n.kind == "tile"]
         if len(tile) > 1:
             yield _too_many(t, tile, "work-tile loop", Severity.ERROR)
-        plain = [n for n in loops if n.kind != "tile"]
-        if len(plain) > 1:
-            yield _too_many(t, plain, "domain loop", Severity.ADVICE)
+        one_by_one = _in_a_row([n for n in loops if n.kind != "tile"])
+        if len(one_by_one) > 1:
+            yield _too_many(t, one_by_one, "domain loop", Severity.ADVICE)
+
+
+def _in_a_row(loops: list[Loop]) -> list[Loop]:
+    """The loops that are inside none of the others: one that runs another is its tile loop by another name."""
+    inner = {n.id for node in loops for n in walk(node.body) if isinstance(n, Loop)}
+    return [n for n in loops if n.id not in inner]
 
 
 def _domain(t: Task, node: Loop, known: set[str]) -> Iterator[Finding]:
@@ -63,7 +69,7 @@ def _too_many(t: Task, loops: list[Loop], what: str, severity: Severity) -> Find
         CODE,
         NAME,
         severity,
-        f"{t.name} has {len(loops)} {what}s; NVIDIA Task Scheduling takes one",
+        f"{t.name} has {len(loops)} {what}s one after the other; NVIDIA Task Scheduling takes one",
         ops=tuple(n.id for n in loops),
         tasks=(t.name,),
         expected=f"1 {what}",

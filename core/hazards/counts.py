@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..arrivals import (
+    TMA,
     bracket_bytes,
     derived_empty_count,
     derived_full_count,
     derived_raw_count,
     first_acquire,
+    producer_signal,
 )
 from ..document import Document
 from ..edits import Edit, SetBarrier, SetPipeline
@@ -43,11 +45,10 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
             found.append(Mismatch(r.name, "full", "producer_count", full, derived_full_count(document, r)))
         if empty is not None:
             found.append(Mismatch(r.name, "empty", "consumer_count", empty, derived_empty_count(document, r)))
-        if nbytes is not None:
+        if nbytes is not None and producer_signal(document, r) == TMA:
             brackets = [(t, a) for t in document.tasks if (a := first_acquire(t, r)) is not None]
             made = sum(bracket_bytes(document, r, t, a) for t, a in brackets)
-            if made or any(w.role == "producer" for w in r.works):
-                found.append(Mismatch(r.name, "bytes", "bytes", nbytes, made))
+            found.append(Mismatch(r.name, "bytes", "bytes", nbytes, made))
     for m in document.mbarriers:
         if m.count is not None:
             found.append(Mismatch(m.name, "raw", "count", m.count, derived_raw_count(document, m.name)))

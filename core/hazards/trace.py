@@ -5,7 +5,7 @@ Follows the unroller, so that loops, guards and cursors mean here what they mean
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
@@ -14,9 +14,9 @@ from ..machine import Machine
 from ..program import Stream
 from ..tree import ops_of
 from ..unroll import WarpWalk
-from ..valuations import cost, symbol_ranges
+from ..valuations import symbol_ranges
 
-MAX_EVENTS = 20_000  # of one walk
+MAX_TRIPS = 12  # of one loop
 OPENS = {OpKind.ACQUIRE: "producer", OpKind.WAIT: "consumer"}
 CLOSES = {OpKind.COMMIT: "producer", OpKind.RELEASE: "consumer"}
 PEEKS = {OpKind.TRY_ACQUIRE: "producer", OpKind.TRY_WAIT: "consumer"}
@@ -59,7 +59,7 @@ def _choices(document: Document) -> list[dict[str, int]]:
     found = [
         {name: values[min(place, len(values) - 1)] for name, values in ranges.items()} for place in (0, 3)
     ]
-    return [v for v in found[: len(ranges) + 1] if cost(document, v) <= MAX_EVENTS]
+    return found[: len(ranges) + 1]
 
 
 class _Follower(WarpWalk):
@@ -85,6 +85,11 @@ class _Follower(WarpWalk):
         self.peeked: dict[tuple[str, str], bool] = {}  # whether the last peek is still unused
         self.tokens: dict[str, tuple[str, int]] = {}  # token -> pipelined resource and use that it comes from
         self.known: set[str] = set()
+
+    # -- loops ----------------------------------------------------------------------------------------------------------
+    def iterations(self, trips: int) -> Iterable[int]:
+        """A long loop is walked at its two ends: brackets do not depend on how often it runs."""
+        return range(trips) if trips <= MAX_TRIPS else (*range(MAX_TRIPS - 2), trips - 2, trips - 1)
 
     # -- what the unroller calls ----------------------------------------------------------------------------------------
     def passes(self, guard: Guard) -> bool:
