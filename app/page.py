@@ -13,14 +13,16 @@ import panel as pn
 
 from warpdraft.core import store
 
-from . import intents
+from . import debug_intents, intents
 from .components.editor import EditorComponent
+from .debugger import Debugger
 from .files import SUFFIX, Folder, OutsideFolder, examples
 from .running import Runner, RunState, log_view
 from .session import Result, Session
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
 from .views.colors import task_colors
+from .views.debugger import debugger_view
 from .views.details import details_view
 from .views.details import find as find_finding
 from .views.findings import findings_view, marks_view
@@ -47,6 +49,7 @@ DEPENDS = {
     "code": ("code",),
     "source": ("python", "path"),
     "log": (),
+    "debug": ("history", "trip_counts"),
 }
 WATCHED = sorted({name for names in DEPENDS.values() for name in names})
 
@@ -58,6 +61,7 @@ class Page:
         self.session, self.folder = session, folder
         self._runner = Runner(lambda state: self.session.post(lambda: self._ran(state)))
         self._why: dict | None = None
+        self._debugger: Debugger | None = None
         self._theme = "light"
         self._figure = TimelineFigure(lambda op: self.session.select("op", (op,)))
         self._figure.paint(self._theme)
@@ -83,6 +87,8 @@ class Page:
         names = {event.name for event in events}
         if "selection" in names or "history" in names:
             self._why = None
+        if names & {"history", "trip_counts"}:
+            self._debugger = None
         self._draw(tuple(pane for pane, values in DEPENDS.items() if names.intersection(values)))
         if "timeline" in names:
             self._draw_timeline()
@@ -135,6 +141,8 @@ class Page:
                     if session.timeline.value
                     else facts_view(None, session.timeline.problem)
                 )
+            case "debug":
+                return debugger_view(self._debugger)
             case "log":
                 return log_view(self._runner.state)
             case "code":
@@ -237,6 +245,15 @@ class Page:
         self._figure.move(str(intent["key"]))
         self._push()
 
+    def _debug(self, intent: Mapping[str, Any]) -> None:
+        if self._debugger is None:
+            self._debugger = Debugger(self.session.document, self.session.trip_counts)
+        report, key = self.session.report.value, str(intent.get("key", ""))
+        if key and (finding := find_finding(report, key)) and dict(finding.case) != self._debugger.values:
+            self._debugger = Debugger(self.session.document, dict(finding.case))
+        debug_intents.carry_out(self._debugger, intent, find_finding(report, key))
+        self._draw(("debug",))
+
     def _ask_why(self, intent: Mapping[str, Any]) -> None:
         id = str(intent["id"])
         self._why = {"state": "asking", "title": "Asking the verifier…", "lines": []}
@@ -259,6 +276,7 @@ class Page:
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "cancel": _cancel,
         "dismiss": _dismiss,
+        "debug": _debug,
         "download": _download,
         "export": _export,
         "files": _list_files,

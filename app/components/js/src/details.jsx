@@ -2,12 +2,12 @@ import { memo } from "./memo.js";
 import { Button, Icon } from "./icons.jsx";
 import { NodeForm } from "./form.jsx";
 
-export const Details = memo(["data", "selection"], function Details({ data, send, setDialog }) {
+export const Details = memo(["data", "selection"], function Details({ data, send, setDialog, open }) {
   return (
     <section class="pane details" aria-label="Details">
       <div class="scroll">
         {data.kind === "empty" && <Nothing />}
-        {data.kind === "finding" && <Finding data={data} send={send} />}
+        {data.kind === "finding" && <Finding data={data} send={send} open={open} />}
         {data.kind === "form" && <NodeForm key={`${data.of}:${data.name}`} data={data} send={send} setDialog={setDialog} />}
       </div>
     </section>
@@ -23,7 +23,7 @@ function Nothing() {
   );
 }
 
-function Finding({ data, send }) {
+function Finding({ data, send, open }) {
   return (
     <article class="explained">
       <h2><span class={`mark sev-${data.severity}`}><Icon name={data.severity} label={data.severity} /></span><span class="mono">{data.code}</span> {data.name}</h2>
@@ -44,7 +44,7 @@ function Finding({ data, send }) {
       ))}
       {data.witness.length > 0 && (
         <section aria-label="Witness">
-          <h3>How it happens</h3>
+          <div class="row"><h3>How it happens</h3><Button kind="small" icon="run" title="Follow these steps in the debugger" onClick={() => { open("debug"); send({ type: "debug", do: "replay", key: data.key }); }}>Replay</Button></div>
           <ol class="witness">
             {data.witness.map((step, i) => (
               <li key={i}>

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { memo } from "./memo.js";
+import { Debugger } from "./debugger.jsx";
 import { Button } from "./icons.jsx";
 
-const TABS = [["timeline", "Timeline"], ["code", "Generated code"], ["source", "Authoring source"], ["log", "Run log"]];
+const TABS = [["timeline", "Timeline"], ["debug", "Debugger"], ["code", "Generated code"], ["source", "Authoring source"], ["log", "Run log"]];
 
 export function Drawers({ state, send, selection, tab, setTab, timeline, model }) {
   const [table, setTable] = useState(false);
@@ -25,6 +26,7 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, model }
       </div>
       {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
       {tab === "source" && <Source data={state.source} selection={selection} send={send} />}
+      {tab === "debug" && <Debugger data={state.debug} send={send} selection={selection} columns={state.schedule.columns} />}
       {tab === "log" && <Log data={state.log} send={send} />}
     </section>
   );

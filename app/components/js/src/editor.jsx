@@ -11,6 +11,7 @@ import { useAddress } from "./address.js";
 import { handleKey } from "./keys.js";
 import { Splitter, stored } from "./splitter.jsx";
 
+const NONE = {};
 const LATER = "warpdraft.layout";
 
 export function Editor({ state, send, model, root, timeline }) {
@@ -55,11 +56,11 @@ export function Editor({ state, send, model, root, timeline }) {
         <Splitter name="resources" axis="x" value={sizes.left} sign={1} min={150} max={480} set={(v) => resize("left", v)} area="s1" />
         <Graph {...shared} data={state.graph} />
         <Splitter name="graph" axis="y" value={sizes.graph} sign={1} min={60} max={520} set={(v) => resize("graph", v)} area="s2" />
-        <Schedule {...shared} data={state.schedule} setDialog={setDialog} />
+        <Schedule {...shared} data={state.schedule} cursors={drawer === "debug" ? state.debug.cursors : NONE} setDialog={setDialog} />
         <Splitter name="findings" axis="x" value={sizes.right} sign={-1} min={220} max={640} set={(v) => resize("right", v)} area="s3" />
         <aside class="side" aria-label="Findings and details">
           <Findings {...shared} data={state.findings} verdict={state.chrome.verdict} />
-          <Details {...shared} data={state.details} setDialog={setDialog} />
+          <Details {...shared} data={state.details} setDialog={setDialog} open={open} />
         </aside>
         <Splitter name="drawer" axis="y" value={sizes.bottom} sign={-1} min={32} max={640} set={(v) => resize("bottom", v)} area="s4" />
         <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} model={model} />
