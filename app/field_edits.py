@@ -24,10 +24,12 @@ from warpdraft.core.edits import (
     Rename,
     RenameTask,
     SetBarrier,
+    SetDocument,
     SetField,
     SetPipeline,
     SetResource,
     SetStorage,
+    SetSymbol,
     SetTask,
     find,
 )
@@ -44,6 +46,12 @@ def field_edit(
     """The edit for field ``key`` of the op, loop, guard, resource or task ``name``. Raises NotUnderstood for text that
     means nothing there, EditError where there is no such field."""
     text = value if isinstance(value, str) else ""
+    if kind == "document":
+        return (
+            SetSymbol(key.partition(":")[2], typed.needed_number(text, key))
+            if ":" in key
+            else SetDocument(key, text)
+        )
     if kind == "task":
         return _task(name, key, text)
     if kind == "resource":

@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from warpdraft.core import edits
-from warpdraft.core.document import AsyncGroup, Engine, NamedBarrier, Pipeline, Resource, Space, Storage, Task
+from warpdraft.core.document import (
+    AsyncGroup,
+    Engine,
+    NamedBarrier,
+    Pipeline,
+    Resource,
+    Space,
+    Storage,
+    Task,
+    Work,
+)
 from warpdraft.core.edits import EditError
 from warpdraft.core.tree import find_task
 
@@ -175,6 +185,15 @@ def _add(session: Session, intent: Intent) -> None:
             edit = edits.Add(NamedBarrier(name, next((i for i in range(1, 16) if i not in taken), 15), 128))
         case "group":
             edit = edits.Add(AsyncGroup(name, Engine(intent.get("kind", "wgmma"))))
+        case "symbol":
+            session.do(edits.SetSymbol(name), f"Add {name}")
+            return
+        case "work":
+            engine = Engine(intent["engine"]) if intent.get("engine") else None
+            parameters, returns = typed.names(str(intent["parameters"])), typed.names(str(intent["returns"]))
+            work = Work(name, str(intent["role"]), engine, bool(intent.get("view")), parameters, returns)
+            session.do(edits.AddWork(str(intent["resource"]), work), f"Add {name}")
+            return
         case other:
             raise EditError(f"a {other} cannot be added")
     if session.do(edit, f"Add {name}"):
@@ -195,6 +214,10 @@ def _remove(session: Session, intent: Intent) -> None:
         case "edge":
             up, _, down = name.partition("->")
             edit = edits.RemoveEdge(up, down)
+        case "work":
+            edit = edits.RemoveWork(intent["resource"], name)
+        case "symbol":
+            edit = edits.RemoveSymbol(name)
         case _:
             edit = edits.Remove(name)
     session.do(edit, f"Remove {name}")
@@ -234,6 +257,7 @@ ACTIONS: dict[str, Callable[[Session, Intent], None]] = {
     "fix": _fix,
     "insert": _insert,
     "move": _move,
+    "new": lambda session, intent: session.start_new(),
     "recover": lambda session, intent: session.recover(bool(intent["accept"])),
     "redo": lambda session, intent: session.redo(),
     "remove": _remove,

@@ -207,14 +207,22 @@ class Session(param.Parameterized):
             self.say("error", str(error))
             return False
         self._autosave.wait()
+        self._show(document, path)
+        self.recovery = self._autosave.found(path, document, self.tools.load)
+        return True
+
+    def _show(self, document: Document, path: Path | None) -> None:
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self.history = path, document, History(document)
             self.revision += 1
-            self.selection, self.trip_counts, self.notice = Selection(), {}, None
+            self.selection, self.trip_counts = Selection(), {}
+            self.notice = self.recovery = None
             self._reset_trip_counts()
-            self.recovery = self._autosave.found(path, document, self.tools.load)
         self._analyse()
-        return True
+
+    def start_new(self) -> None:
+        """An empty document without a file."""
+        self._show(Document("untitled"), None)
 
     def save(self, path: Path | None = None) -> bool:
         """Write the document to ``path`` (its file, if not given), atomically; the autosave is then done with."""

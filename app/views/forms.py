@@ -11,6 +11,7 @@ from typing import Any
 from warpdraft.core.arrivals import SIGNALS, derived_empty_count, derived_full_count
 from warpdraft.core.document import (
     Document,
+    Engine,
     Guard,
     GuardKind,
     Loop,
@@ -20,6 +21,7 @@ from warpdraft.core.document import (
     Signal,
     Space,
     Task,
+    Work,
 )
 from warpdraft.core.edits import copies, kinds_of
 from warpdraft.core.tree import find_node, find_resource, find_target, find_task, find_work, walk
@@ -222,10 +224,8 @@ def _target_form(document: Document, name: str) -> Form | None:
     fields = [field("name", "name", name)]
     if isinstance(item, Resource):
         form["what"] = "resource" if item.space is Space.NONE else f"{item.space.value} resource"
-        form["works"] = [
-            f"{w.name} ({', '.join((w.role, *([w.engine.value] if w.engine else []), *(['view'] if w.view else [])))})"
-            for w in item.works
-        ]
+        form["works"] = [{"name": w.name, "text": _work_text(w)} for w in item.works]
+        form["engines"] = ["", *(engine.value for engine in Engine)]
         fields += _resource_fields(document, item)
     else:
         form["what"] = {"NamedBarrier": "named barrier", "Mbarrier": "mbarrier", "AsyncGroup": "async group"}[
@@ -235,6 +235,13 @@ def _target_form(document: Document, name: str) -> Form | None:
             if hasattr(item, key):
                 fields.append(field(key, key, getattr(item, key), "int"))
     return {**form, "fields": fields, "source": str(item.source) if item.source else ""}
+
+
+def _work_text(work: Work) -> str:
+    """``(coord) -> tiles, producer, tma``."""
+    results = f" -> {', '.join(work.returns)}" if work.returns else ""
+    facts = [work.role, *([work.engine.value] if work.engine else []), *(["view"] if work.view else [])]
+    return f"({', '.join(work.parameters)}){results}, {', '.join(facts)}"
 
 
 def _resource_fields(document: Document, resource: Resource) -> list[dict]:

@@ -33,6 +33,7 @@ def resources_view(document: Document) -> dict[str, Any]:
             }
             for m in document.mbarriers
         ],
+        "symbols": [{"name": s.name, "min": s.min} for s in document.symbols],
         "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups],
         "tasks": [
             {

@@ -4,6 +4,7 @@ Ids of nodes survive every edit; new nodes get new ids. An edit that does not fi
 """
 
 from .base import Edit, EditError, declared_names
+from .contents import AddWork, RemoveSymbol, RemoveWork, SetSymbol
 from .declarations import SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
 from .fields import GUARD_FIELDS, LOOP_FIELDS, OP_FIELDS, SetField
 from .members import Add, AddEdge, AddTask, Remove, RemoveEdge, RemoveTask, Rename, RenameTask, kinds_of, uses
@@ -18,6 +19,7 @@ __all__ = [
     "Add",
     "AddEdge",
     "AddTask",
+    "AddWork",
     "DeleteNode",
     "DuplicateNode",
     "Edit",
@@ -27,7 +29,9 @@ __all__ = [
     "Place",
     "Remove",
     "RemoveEdge",
+    "RemoveSymbol",
     "RemoveTask",
+    "RemoveWork",
     "Rename",
     "RenameTask",
     "SetBarrier",
@@ -36,6 +40,7 @@ __all__ = [
     "SetPipeline",
     "SetResource",
     "SetStorage",
+    "SetSymbol",
     "SetTask",
     "SplitTask",
     "UnwrapNode",

@@ -168,7 +168,7 @@ def test_trip_counts(session):
     assert session.notice.kind == "error" and session.trip_counts["k_tiles"] == 12
 
 
-@pytest.mark.parametrize("type", sorted(ACTIONS))
+@pytest.mark.parametrize("type", sorted(set(ACTIONS) - {"new"}))
 @pytest.mark.parametrize(
     "rest", [{}, {"id": "x", "ids": ["x"], "name": 3, "kind": [], "value": None, "index": "q", "offer": 1}]
 )
@@ -180,3 +180,45 @@ def test_nonsense_never_raises_and_changes_nothing(session, type, rest):
 
 def test_unknown_intents_are_not_the_documents(session):
     assert not carry_out(session, {"type": "dance"})
+
+
+def test_a_document_from_nothing(session):
+    do(session, type="new")
+    assert (session.document.name, session.path, session.history.past) == ("untitled", None, ())
+    for intent in (
+        {"type": "set", "kind": "document", "name": "", "key": "target", "value": "sm_100a"},
+        {"type": "add", "what": "symbol", "name": "k_tiles"},
+        {"type": "set", "kind": "document", "name": "", "key": "symbol:k_tiles", "value": "2"},
+        {"type": "add", "what": "ring", "name": "ring"},
+        {
+            "type": "add",
+            "what": "work",
+            "resource": "ring",
+            "name": "fill",
+            "role": "producer",
+            "engine": "tma",
+            "parameters": "",
+            "returns": "",
+        },
+        {"type": "add", "what": "task", "name": "load"},
+        {"type": "set", "kind": "task", "name": "load", "key": "dst", "value": "ring"},
+        {
+            "type": "insert",
+            "task": "load",
+            "offer": "blocks|loop: for k in 0 .. k_tiles",
+            "parent": "load",
+            "index": 0,
+        },
+        {"type": "insert", "task": "load", "offer": "ring|ring.acquire()", "after": "load.00"},
+        {"type": "insert", "task": "load", "offer": "ring|ring.fill()", "after": "load.01"},
+    ):
+        do(session, **intent)
+        assert session.notice is None, (intent, session.notice)
+    assert [op.work or op.kind for op in ops_of(find_task(session.document, "load"))] == [
+        OpKind.ACQUIRE,
+        "fill",
+    ]
+    assert problem(session.document) is None and session.document.target == "sm_100a"
+    do(session, type="remove", kind="work", resource="ring", name="fill")
+    do(session, type="remove", kind="symbol", name="k_tiles")
+    assert "bounds the loop" in session.notice.text

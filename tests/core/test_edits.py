@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from warpdraft.core import edits
+from warpdraft.core.consistency import problem
 from warpdraft.core.document import (
     AsyncGroup,
     Edge,
+    Engine,
     Footprint,
     Guard,
     GuardKind,
@@ -18,6 +20,7 @@ from warpdraft.core.document import (
     Signal,
     Task,
     Token,
+    Work,
 )
 from warpdraft.core.edits import EditError
 from warpdraft.core.expressions import Symbol
@@ -293,3 +296,28 @@ def test_history_undoes_and_redoes_to_the_ends(gemm):
     assert history.undo().undo().undo().present == gemm
     assert history.undo().undo().redo().redo() == history == history.redo()
     assert history.undo().push(gemm).future == ()
+
+
+def test_works_and_symbols(gemm):
+    added = edits.AddWork("acc", Work("scale", "producer", Engine.WARP)).apply(gemm)
+    assert [w.name for w in find_resource(added, "acc").works][-1] == "scale"
+    assert edits.RemoveWork("acc", "scale").apply(added) == gemm
+    without = edits.RemoveWork("acc", "mma").apply(gemm)
+    assert not any(op.work == "mma" for op in ops_of(find_task(without, "math")))
+    more = edits.SetSymbol("n", 2).apply(gemm)
+    assert more.symbols[-1] == Symbol("n", 2) and edits.RemoveSymbol("n").apply(more) == gemm
+    least = edits.SetSymbol("k_tiles", 3).apply(gemm)
+    assert problem(least) is None and find_node(least, loop_of(least, "load")).node.stop == Symbol(
+        "k_tiles", 3
+    )
+    for edit in (
+        edits.AddWork("acc", Work("mma", "producer")),
+        edits.AddWork("acc", Work("x", "both")),
+        edits.RemoveWork("acc", "nothing"),
+        edits.SetSymbol("3x"),
+        edits.SetSymbol("k_tiles", -1),
+        edits.RemoveSymbol("k_tiles"),
+        edits.RemoveSymbol("nothing"),
+    ):
+        with pytest.raises(EditError):
+            edit.apply(gemm)

@@ -16,7 +16,7 @@ export function NodeForm({ data, send, setDialog }) {
         <label class="copies"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> edit all {data.copies} copies of this line</label>
       )}
       {!several && <Fields fields={data.fields} set={set} />}
-      {data.works?.length > 0 && <p class="works"><b>works</b> {data.works.join(", ")}</p>}
+      {data.works && <Works data={data} send={send} />}
       <Actions data={data} send={send} setDialog={setDialog} copies={copies} />
       {data.split && <Split data={data} send={send} />}
       {data.why && <Why why={data.why} />}
@@ -68,6 +68,40 @@ function Actions({ data, send, setDialog, copies }) {
       )}
       {does("why") && <Button icon="help" kind="small" title="Delete it on a copy, verify again, and tell what breaks" onClick={() => send({ type: "why", id: data.name })}>Why is it here?</Button>}
     </div>
+  );
+}
+
+/* What the resource's works are, and one more. */
+function Works({ data, send }) {
+  const add = (event) => {
+    event.preventDefault();
+    const { name, role, engine, parameters, returns, view } = event.currentTarget.elements;
+    send({ type: "add", what: "work", resource: data.name, name: name.value, role: role.value, engine: engine.value,
+      parameters: parameters.value, returns: returns.value, view: view.checked });
+    event.currentTarget.reset();
+  };
+  return (
+    <section class="works" aria-label="Works">
+      <h3>Works</h3>
+      <ul>{data.works.map((work) => (
+        <li key={work.name}><b class="mono">{work.name}</b><span class="mono detail">{work.text}</span>
+          <Button icon="close" kind="small bare" label={`Remove work ${work.name}`} onClick={() => send({ type: "remove", kind: "work", resource: data.name, name: work.name })} /></li>
+      ))}</ul>
+      <details>
+        <summary>Add a work</summary>
+        <form onSubmit={add}>
+          <div class="grid">
+            <label><span>name</span><input class="typed" name="name" required autocomplete="off" spellcheck={false} /></label>
+            <label><span>role</span><select name="role"><option>producer</option><option>consumer</option></select></label>
+            <label><span>engine</span><select name="engine">{data.engines.map((e) => <option key={e} value={e}>{e || "(by default rule)"}</option>)}</select></label>
+            <label><span>takes</span><input class="typed" name="parameters" placeholder="coord_m, coord_k" autocomplete="off" spellcheck={false} /></label>
+            <label><span>makes</span><input class="typed" name="returns" placeholder="tiles" autocomplete="off" spellcheck={false} /></label>
+            <label class="bool"><input type="checkbox" name="view" /><span>view</span></label>
+          </div>
+          <Button icon="plus" kind="small" type="submit" onClick={(e) => { e.preventDefault(); e.currentTarget.form.requestSubmit(); }}>Add</Button>
+        </form>
+      </details>
+    </section>
   );
 }
 

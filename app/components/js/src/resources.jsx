@@ -1,5 +1,5 @@
 import { memo } from "./memo.js";
-import { Icon } from "./icons.jsx";
+import { Button, Icon } from "./icons.jsx";
 import { Typed } from "./typed.jsx";
 
 export const Resources = memo(["data", "selection", "marks"], function Resources({ data, selection, marks, send }) {
@@ -43,6 +43,12 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
         <Group title="Resources" what="ring" send={send}>{data.items.map((item) => row(item, "resource"))}</Group>
         <Group title="Barriers" what="barrier" send={send}>{data.barriers.map((item) => row(item, "resource"))}</Group>
         <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
+        <Group title="Symbols" what="symbol" send={send}>{data.symbols.map((symbol) => (
+          <li key={symbol.name} class="resource symbol"><span class="mono">{symbol.name}</span>
+            <label title="The least value that is checked, and that the kernel accepts">at least <Typed numeric size={3} value={String(symbol.min)} label={`least ${symbol.name}`}
+              commit={(value) => send({ type: "set", kind: "document", name: "", key: `symbol:${symbol.name}`, value })} /></label>
+            <Button icon="close" kind="small bare" label={`Remove symbol ${symbol.name}`} onClick={() => send({ type: "remove", kind: "symbol", name: symbol.name })} /></li>
+        ))}</Group>
       </div>
     </section>
   );

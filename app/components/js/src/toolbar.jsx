@@ -2,6 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { Button, Icon } from "./icons.jsx";
 import { Typed } from "./typed.jsx";
 
+const TARGETS = ["sm_90a", "sm_100a"];
+const NEW = "\u0000new"; // no file is called that
+
 export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open }) {
   return (
     <header class="toolbar" role="toolbar" aria-label="Document">
@@ -19,7 +22,9 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
           onClick={() => send({ type: "redo" })} />
       </span>
       <span class="group facts">
-        <span class="chip" title="Target architecture">{chrome.target}</span>
+        <select class="target" aria-label="Target architecture" value={chrome.target} onChange={(e) => send({ type: "set", kind: "document", name: "", key: "target", value: e.currentTarget.value })}>
+          {[...new Set([...TARGETS, chrome.target])].map((target) => <option key={target}>{target}</option>)}
+        </select>
         {chrome.symbols.map((symbol) => (
           <label class="trip" key={symbol.name} title={`Value of ${symbol.name} for the timeline and for runs (the verdict does not depend on it)`}>
             <span>{symbol.name}</span>
@@ -49,7 +54,8 @@ function Files({ chrome, files, send }) {
   const change = (event) => {
     const name = event.currentTarget.value;
     event.currentTarget.value = chrome.file;
-    if (name !== chrome.file) send({ type: "open", name });
+    if (name === NEW) send({ type: "new" });
+    else if (name !== chrome.file) send({ type: "open", name });
   };
   const listed = files.includes(chrome.file);
   return (
@@ -58,6 +64,7 @@ function Files({ chrome, files, send }) {
         <span class="hidden">Open document</span>
         <select value={chrome.file} onChange={change} onFocus={() => send({ type: "files" })} title={`Open a document under ${chrome.folder}`}>
           {!listed && <option value={chrome.file}>{chrome.file || `${chrome.name} (no file)`}</option>}
+          <option value={NEW}>New document…</option>
           {files.map((file) => <option key={file} value={file}>{file}</option>)}
         </select>
       </label>
