@@ -162,7 +162,7 @@ def _events(nodes: Iterable[Node], values: Mapping[str, int]) -> int:
         if isinstance(node, Op):
             total += 1
         elif isinstance(node, Loop):
-            total += trip_count(node, values) * _events(node.body, values)
+            total += trip_count(node, values) * (1 + _events(node.body, values))
         else:
             total += _events(node.body, values)
     return total

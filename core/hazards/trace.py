@@ -16,7 +16,7 @@ from ..tree import ops_of
 from ..unroll import WarpWalk
 from ..valuations import symbol_ranges
 
-MAX_TRIPS = 12  # of one loop
+MAX_TRIPS = 12  # of one loop; loops inside two others are cut shorter
 OPENS = {OpKind.ACQUIRE: "producer", OpKind.WAIT: "consumer"}
 CLOSES = {OpKind.COMMIT: "producer", OpKind.RELEASE: "consumer"}
 PEEKS = {OpKind.TRY_ACQUIRE: "producer", OpKind.TRY_WAIT: "consumer"}
@@ -89,7 +89,8 @@ class _Follower(WarpWalk):
     # -- loops ----------------------------------------------------------------------------------------------------------
     def iterations(self, trips: int) -> Iterable[int]:
         """A long loop is walked at its two ends: brackets do not depend on how often it runs."""
-        return range(trips) if trips <= MAX_TRIPS else (*range(MAX_TRIPS - 2), trips - 2, trips - 1)
+        most = MAX_TRIPS if len(self.loops) < 2 else 3
+        return range(trips) if trips <= most else (*range(most - 2), trips - 2, trips - 1)
 
     # -- what the unroller calls ----------------------------------------------------------------------------------------
     def passes(self, guard: Guard) -> bool:
