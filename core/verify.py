@@ -98,7 +98,9 @@ class _Search:
         peeked = with_true_peeks(run.program) if machine.peeks else None
         if peeked is not None:
             run = execute_program(machine, peeked, patterns, self.deadline)
-            self._collect(run, (*notes, "where the peek before has said yes"))
+            notes = (*notes, "where the peek before has said yes")
+            self._collect(run, notes)
+            self._other_orders(run, machine, patterns, notes)
 
     def _other_orders(self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...]) -> None:
         """A program whose interleavings differ may go wrong in more ways than one execution shows: look at a few more."""
