@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         return _emulate(document, sizes, texts, options.json)
     if not has_gpu():
         raise BadInput("no GPU here (nvidia-smi lists none): use --emulate")
-    source = module_of(document, options.unsafe)
+    source = module_of(document, options.unsafe, watchdog=options.unsafe)  # what may hang then says where
     if source is None:
         return REFUSED
     return _measure(document, source, sizes, texts, options.json)
@@ -66,9 +66,10 @@ def _emulate(document: Document, sizes: dict[str, int], texts: dict[str, str], a
         print_json(result)
         return 0 if outcome.verdict == "right" else WRONG
     at = ", ".join(f"{name}={value}" for name, value in outcome.sizes)
-    print(
-        f"{document.name}: {outcome.verdict} in the emulator at {at} ({outcome.order}, seed {outcome.seed})"
+    order = (
+        "in every order" if outcome.verdict == "right" else f"in order {outcome.order}, seed {outcome.seed}"
     )
+    print(f"{document.name}: {outcome.verdict} in the emulator at {at}, {order}")
     if outcome.verdict != "deadlock":
         print(
             f"  relative error {outcome.relative_error:.2e} (limit {outcome.limit:.0e}), {outcome.tiles} tiles"

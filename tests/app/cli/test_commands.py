@@ -40,7 +40,7 @@ def test_trace_refuses_values_below_the_least_and_measured_traces(warpdraft, exa
 @pytest.mark.parametrize("name", ["tma_copy", "gemm", "persistent_gemm"])
 def test_run_in_the_emulator_is_right(warpdraft, examples, name):
     ended = warpdraft("run", examples / f"{name}.warpdraft.json", "--emulate")
-    assert ended.code == 0 and f"{name}: right in the emulator" in ended.out
+    assert ended.code == 0 and f"{name}: right in the emulator" in ended.out and "in every order" in ended.out
 
 
 def test_run_takes_sizes_and_parameters(warpdraft, examples):
@@ -160,6 +160,18 @@ def test_run_refuses_an_unsafe_schedule_on_a_gpu(warpdraft, examples, monkeypatc
     monkeypatch.setattr("warpdraft.backends.cutedsl.run_module", lambda *_: pytest.fail("was run"))
     ended = warpdraft("run", examples / "broken_early_release.warpdraft.json")
     assert ended.code == 1 and "error[WD403]" in ended.err and not ended.out
+
+
+def test_an_unsafe_schedule_is_run_with_bounded_waits(warpdraft, examples, monkeypatch):
+    sources = []
+    stuck = Measurement("hung", "8 warps wait in math.03, stage 0")
+    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr(
+        "warpdraft.backends.cutedsl.run_module", lambda source, *_: sources.append(source) or stuck
+    )
+    ended = warpdraft("run", examples / "broken_deadlock.warpdraft.json", "--unsafe")
+    assert ended.code == 1 and "broken_deadlock: hung" in ended.out and "8 warps wait in math.03" in ended.out
+    assert "watchdog" in sources[0] and "UNSAFE" in sources[0]
 
 
 @pytest.mark.gpu
