@@ -1,7 +1,7 @@
 """A copy of global memory, by bulk copies alone: the least that uses a ring.
 
-One warp copies 64 x 128 chunks into a ring of eight stages, another copies them out of the same stages. No thread touches the
-data. A CTA works on one band of 64 rows after another; the chunks of a band are its steps.
+One warp copies 64 x 128 chunks into a ring of eight stages, another copies them out of the same stages. No thread
+touches the data. A CTA works on one band of 64 rows after another; the chunks of a band are its steps.
 """
 
 from warpdraft.core import (
