@@ -22,7 +22,7 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
           onClick={() => send({ type: "redo" })} />
       </span>
       <span class="group facts">
-        <select class="target" aria-label="Target architecture" value={chrome.target} onChange={(e) => send({ type: "set", kind: "document", name: "", key: "target", value: e.currentTarget.value })}>
+        <select class="arch" aria-label="Target architecture" value={chrome.target} onChange={(e) => send({ type: "set", kind: "document", name: "", key: "target", value: e.currentTarget.value })}>
           {[...new Set([...TARGETS, chrome.target])].map((target) => <option key={target}>{target}</option>)}
         </select>
         {chrome.symbols.map((symbol) => (
