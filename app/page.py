@@ -15,6 +15,7 @@ from warpdraft.core import store
 
 from . import debug_intents, intents
 from .components.editor import EditorComponent
+from .consent import Consent
 from .debugger import Debugger
 from .files import SUFFIX, Folder, OutsideFolder, examples
 from .running import Runner, RunState, log_view
@@ -69,6 +70,7 @@ class Page:
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
         )
         self._pane = pn.pane.Bokeh(self._figure.figure, sizing_mode="stretch_width")
+        self._consent = Consent()
         self._shown: dict[str, str] = {}
         self.component = EditorComponent(timeline=self._pane, standalone=standalone, **sizing)
         self.component.on_msg(lambda event: self.receive(event.data))
@@ -217,6 +219,8 @@ class Page:
         self.component.send_download(f"{document.name}{SUFFIX}", text, "application/json")
 
     def _export(self, intent: Mapping[str, Any]) -> None:
+        if self._asks("Export", intent):
+            return
         unsafe = bool(intent.get("unsafe"))
         name = f"{self.session.document.name}.py"
         self.session.say("info", f"Exporting {name}")
@@ -233,7 +237,18 @@ class Page:
             self.session.say("done", f"Exported {name}" + (", although unsafe" if unsafe else ""))
 
     def _run(self, intent: Mapping[str, Any]) -> None:
-        self._runner.run_document(self.session.document)
+        if not self._asks("Run", intent):
+            self._runner.run_document(self.session.document)
+
+    def _asks(self, what: str, intent: Mapping[str, Any]) -> bool:
+        """Whether the person is asked first, because the document brings code of its own."""
+        if intent.get("agreed"):
+            self._consent.agree(self.session.document)
+        question = self._consent.question(self.session.document, what)
+        if question:
+            again = {**intent, "agreed": True}
+            self.session.say("error", question, {"label": f"{what} it", "intent": again})
+        return bool(question)
 
     def _cancel(self, intent: Mapping[str, Any]) -> None:
         self._runner.cancel()

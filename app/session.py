@@ -99,6 +99,7 @@ class Session(param.Parameterized):
         self._analyst = analyst()
         self._autosave = Autosave(tools.save)
         self._notices = 0
+        self._told = False
         self._reset_trip_counts()
         self._analyse()
 
@@ -252,6 +253,9 @@ class Session(param.Parameterized):
     def _keep_autosave(self) -> None:
         if self.path is None:
             return
+        if self._autosave.problem and not self._told:
+            self._told = True
+            self.say("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
         if self.dirty:
             self._autosave.keep(self.document, self.path)
         else:
