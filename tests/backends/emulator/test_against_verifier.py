@@ -63,7 +63,7 @@ def test_mutants_of_the_copy():
     assert unsafe > 25 and shown > 0.8 * unsafe
 
 
-@pytest.mark.slow  # two minutes
+@pytest.mark.slow  # two minutes each
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["gemm", "persistent_gemm"])
 def test_mutants_of_the_gemms(name):
