@@ -116,7 +116,7 @@ class Page:
             case "resources":
                 return resources_view(document)
             case "graph":
-                return session.graph.value or {"svg": "", "problem": session.graph.problem, "rows": []}
+                return session.graph.value or {"svg": "", "problem": "", "rows": []}
             case "files":
                 return [self.folder.label(path) for path in self.folder.documents()]
             case "schedule":

@@ -92,11 +92,12 @@ class Session(param.Parameterized):
         super().__init__(history=History(document), saved=document, path=path)
         self.tools = tools
         self.post: Post = post or (lambda function: function())
-        self._worker = Worker("warpdraft-check")
+        self._checker = Worker("warpdraft-check")
+        self._writer = Worker("warpdraft-write")
         self._drawer = Worker("warpdraft-graph")
         self._questions = Worker("warpdraft-question", linger=2.0)
         self._new_analyst = analyst
-        self._analyst = analyst()
+        self._analyst, self._second = analyst(), analyst()
         self._autosave = Autosave(tools.save)
         self._notices = 0
         self._told = False
@@ -196,7 +197,7 @@ class Session(param.Parameterized):
     def set_trip_counts(self, counts: Mapping[str, int]) -> None:
         """Choose the symbols' values for the timeline and for runs."""
         self.trip_counts = {**self.trip_counts, **{k: v for k, v in counts.items() if k in self.trip_counts}}
-        self._analyse()
+        self._predict()
 
     # Files
 
@@ -218,6 +219,7 @@ class Session(param.Parameterized):
             self.revision += 1
             self.selection, self.trip_counts = Selection(), {}
             self.notice = self.recovery = None
+            self.report = self.graph = self.timeline = self.code = self.python = Result()
             self._reset_trip_counts()
         self._analyse()
 
@@ -264,31 +266,41 @@ class Session(param.Parameterized):
     # Results
 
     def _analyse(self) -> None:
-        """Verify, predict and generate in the background; what comes too late for its document is dropped."""
-        document, revision, counts = self.document, self.revision, dict(self.trip_counts)
+        """Verify, draw, predict and generate in the background; what comes too late for its document is dropped."""
+        document, revision = self.document, self.revision
+        self._checker.submit(self._job(revision, self._analyst, (("report", "verify", (document,)),)))
+        self._predict()
+
+        def draw(stale: Stale) -> None:
+            result = Result(revision, graph_view(document))
+            self.post(lambda: self._take("graph", result))
+
+        self._drawer.submit(draw)
+
+    def _predict(self) -> None:
+        """Timeline, module and source, in a process of their own: a long check must not hold them up."""
+        document, revision = self.document, self.revision
         questions = (
-            ("report", "verify", (document,)),
-            ("timeline", "predict", (document, counts)),
+            ("timeline", "predict", (document, dict(self.trip_counts))),
             ("code", "lower", (document,)),
             ("python", "to_python", (document,)),
         )
+        self._writer.submit(self._job(revision, self._second, questions))
+
+    def _job(self, revision: int, analyst: Analyst, questions: tuple) -> Callable[[Stale], None]:
+        """Asks ``analyst`` the questions, each as (parameter, function, arguments), and takes the results as they come."""
 
         def job(stale: Stale) -> None:
             for name, function, arguments in questions:
                 try:
-                    result = Result(revision, self._analyst.ask(function, *arguments, unwanted=stale))
+                    result = Result(revision, analyst.ask(function, *arguments, unwanted=stale))
                 except Failed as failure:
                     result = Result(revision, None, str(failure))
                 except Unwanted:
                     return
                 self.post(lambda name=name, result=result: self._take(name, result))
 
-        def draw(stale: Stale) -> None:
-            result = Result(revision, graph_view(document))
-            self.post(lambda: self._take("graph", result))
-
-        self._worker.submit(job)
-        self._drawer.submit(draw)
+        return job
 
     def _take(self, name: str, result: Result) -> None:
         if result.revision != self.revision:
@@ -321,14 +333,15 @@ class Session(param.Parameterized):
 
     def settle(self, timeout: float = 20.0) -> bool:
         """Wait for the results and the autosave of the present document: for tests and scripts."""
-        workers = (self._worker, self._drawer, self._questions)
+        workers = (self._checker, self._writer, self._drawer, self._questions)
         return all(worker.wait(timeout) for worker in workers) and self._autosave.wait(timeout)
 
     def close(self) -> None:
         """Stop the background work; the autosave stays for the next time."""
-        for worker in (self._worker, self._drawer, self._questions):
+        for worker in (self._checker, self._writer, self._drawer, self._questions):
             worker.close()
         self._analyst.close()
+        self._second.close()
         self._autosave.wait()
 
 

@@ -25,6 +25,7 @@ from . import words
 from .colors import task_colors
 
 TASK_INK = "#0000a{}"  # stands for the colour of a task until the style sheet says it
+MOST_NAMES = 2  # tasks named at an edge; the table names all
 NO_DOT = "Graphviz was not found: install it (dot on the PATH), or graphviz-pure from PyPI, to see the graph"
 
 
@@ -96,10 +97,13 @@ def _label(resource: Resource) -> str:
 
 
 def _carriers(document: Document, edge: Edge, inks: dict[str, str]) -> str:
+    """The label of an edge: the tasks that carry it, the first few by name."""
     names = [t.name for t in document.tasks if edge.upstream in (*t.src, *t.dst) and edge.downstream in t.dst]
     if not names:
         return ""
-    return "<" + " ".join(f'<FONT COLOR="{inks[n]}"><B>{escape(n)}</B></FONT>' for n in names) + ">"
+    shown = [f'<FONT COLOR="{inks[n]}"><B>{escape(n)}</B></FONT>' for n in names[:MOST_NAMES]]
+    more = [f"+{len(names) - MOST_NAMES}"] if len(names) > MOST_NAMES else []
+    return "<" + " ".join(shown + more) + ">"
 
 
 def missing_edges(document: Document) -> tuple[Edge, ...]:

@@ -217,7 +217,7 @@ def about(bar: Bar) -> str:
 def facts_view(timeline: Timeline | None, problem: str = "") -> dict[str, Any]:
     """One line about the timeline, and its bars as rows."""
     if timeline is None:
-        return {"summary": "", "problem": problem, "rows": [], "more": 0}
+        return {"summary": "", "problem": problem, "rows": [], "more": 0, "pending": not problem}
     rows = [
         [timeline.lanes[b.lane].name, b.op, at_text(b.at), b.kind, b.start, b.end]
         for b in sorted(timeline.bars[: 20 * TABLE_ROWS], key=lambda b: (b.start, b.lane))[:TABLE_ROWS]
@@ -229,4 +229,10 @@ def facts_view(timeline: Timeline | None, problem: str = "") -> dict[str, Any]:
         lane = timeline.lanes[first.lane].name
         parts.insert(0, f"stuck: {lane} waits at {first.barrier} since {first.since}, {first.owed}")
     summary = f"predicted{' for ' + values if values else ''}: " + " · ".join(parts)
-    return {"summary": summary, "problem": "", "rows": rows, "more": max(0, len(timeline.bars) - len(rows))}
+    return {
+        "summary": summary,
+        "problem": "",
+        "rows": rows,
+        "more": max(0, len(timeline.bars) - len(rows)),
+        "pending": False,
+    }

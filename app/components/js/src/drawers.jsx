@@ -22,7 +22,7 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, model }
       <div class="panel" role="tabpanel" id="panel-timeline" aria-labelledby="tab-timeline" hidden={tab !== "timeline"}>
         {facts?.problem && <p class="problem" role="alert">{facts.problem}</p>}
         <Embedded element={timeline.element} hidden={table || Boolean(facts?.problem) || !facts?.rows.length} />
-        {facts && !facts.problem && !facts.rows.length && <p class="empty">Nothing happens in this schedule yet.</p>}
+        {facts && !facts.problem && !facts.rows.length && <p class="empty">{facts.pending ? "Predicting…" : "Nothing happens in this schedule yet."}</p>}
         {table && facts && <BarTable facts={facts} send={send} />}
       </div>
       {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}

@@ -5,19 +5,19 @@ import { Typed } from "./typed.jsx";
 export const Resources = memo(["data", "selection", "marks"], function Resources({ data, selection, marks, send }) {
   const chosen = (kind, name) => selection.kind === kind && selection.ids[0] === name;
   const lit = new Set(selection.resources);
-  const row = (item, kind, prefix = "") => (
-    <li key={item.name} class={`resource ${chosen(kind, item.name) ? "chosen" : ""} ${lit.has(item.name) ? "lit" : ""}`}>
+  const row = (item, kind, group) => (
+    <li key={item.name} class={`resource ${INLINE.has(group) ? "inline" : ""} ${chosen(kind, item.name) ? "chosen" : ""} ${lit.has(item.name) ? "lit" : ""}`}>
       <button type="button" class="name" aria-pressed={chosen(kind, item.name)} onClick={() => send({ type: "select", kind, ids: [item.name] })}>
         {kind === "task" && <span class={`swatch task-${item.color}`} aria-hidden="true" />}
         <span class="mono">{item.name}</span>
         <Mark severity={(kind === "task" ? marks.tasks : marks.resources)[item.name]} />
-        <span class="detail">{prefix || item.space || ""}{item.detail && (prefix || item.space) ? " · " : ""}{item.detail}</span>
+        <span class="detail">{[item.space, item.detail].filter(Boolean).join(" · ")}</span>
       </button>
       {item.fields.length > 0 && (
         <div class="fields">
           {item.fields.map((field) => (
             <label key={field.key} title={field.derived !== null ? `derived: ${field.derived}` : undefined}>
-              <span>{field.label}</span>
+              <span class={INLINE.has(group) ? "hidden" : ""}>{field.label}</span>
               <Typed numeric value={field.value === null ? "" : String(field.value)} hint={field.derived !== null ? String(field.derived) : "auto"}
                 label={`${field.label} of ${item.name}`}
                 commit={(value) => send({ type: "set", kind, name: item.name, key: path(item, kind, field.key), value })} />
@@ -39,9 +39,9 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
         ))}
       </div>
       <div class="scroll">
-        <Group title="Tasks" what="task" send={send}>{data.tasks.map((item) => row(item, "task"))}</Group>
+        <Group title="Tasks" what="task" send={send} labels={labels(data.tasks)}>{data.tasks.map((item) => row(item, "task", "tasks"))}</Group>
         <Group title="Resources" what="ring" send={send}>{data.items.map((item) => row(item, "resource"))}</Group>
-        <Group title="Barriers" what="barrier" send={send}>{data.barriers.map((item) => row(item, "resource"))}</Group>
+        <Group title="Barriers" what="barrier" send={send} labels={labels(data.barriers)}>{data.barriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
         <Group title="Symbols" what="symbol" send={send}>{data.symbols.map((symbol) => (
           <li key={symbol.name} class="resource symbol"><span class="mono">{symbol.name}</span>
@@ -62,7 +62,14 @@ export function Mark({ severity }) {
   return severity ? <span class={`mark sev-${severity}`}><Icon name={severity} size={12} label={severity} /></span> : null;
 }
 
-function Group({ title, what, send, children }) {
+const INLINE = new Set(["tasks", "barriers"]); // lists whose fields stand in one line, under one heading
+
+function labels(items) {
+  const same = new Set(items.map((item) => item.fields.map((field) => field.label).join()));
+  return same.size === 1 ? items[0].fields.map((field) => field.label) : [];
+}
+
+function Group({ title, what, send, labels = [], children }) {
   const add = (event) => {
     event.preventDefault();
     const input = event.currentTarget.elements.name;
@@ -77,6 +84,7 @@ function Group({ title, what, send, children }) {
         <form onSubmit={add}><input name="name" placeholder="+ add" aria-label={`Add to ${title}: name`} autocomplete="off" spellcheck={false}
           onKeyDown={(e) => e.key === "Escape" && (e.stopPropagation(), (e.currentTarget.value = ""), e.currentTarget.blur())} /></form>
       </div>
+      {labels.length > 0 && <div class="labels" aria-hidden="true">{labels.map((label) => <span key={label}>{label}</span>)}</div>}
       <ul>{children}</ul>
     </div>
   );

@@ -131,6 +131,7 @@ function Verdict({ verdict }) {
       title={`${WORDS[word] ?? word}${scope ? `: ${scope}` : ""}${checking ? " (checking the newest edit)" : ""}`}>
       {SIGNS[word] && <Icon name={SIGNS[word]} />}
       <b>{WORDS[word] ?? word}</b>
+      <span class="busy" aria-hidden="true" />
       {kinds.map((kind) => <span class={`count sev-${kind}`} key={kind}>{counts[kind]} {kind}{counts[kind] > 1 && kind !== "advice" ? "s" : ""}</span>)}
       {scope && <span class="scope">{scope}</span>}
     </span>
