@@ -177,6 +177,10 @@ class Page:
 
     def receive(self, intent: Mapping[str, Any]) -> None:
         """Carry out one intent of the page."""
+        with self.session.lock:
+            self._receive(intent)
+
+    def _receive(self, intent: Mapping[str, Any]) -> None:
         if intent.get("type") == "select":
             self._shown.pop("selection", None)  # the page shows its own guess until it is answered
         if intents.carry_out(self.session, intent):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +92,8 @@ class Session(param.Parameterized):
     ) -> None:
         super().__init__(history=History(document), saved=document, path=path)
         self.tools = tools
-        self.post: Post = post or (lambda function: function())
+        self.lock = threading.RLock()  # held while the session changes, where no page has a thread of its own
+        self.post: Post = post or self._locked
         self._checker = Worker("warpdraft-check")
         self._writer = Worker("warpdraft-write")
         self._drawer = Worker("warpdraft-graph")
@@ -103,6 +105,10 @@ class Session(param.Parameterized):
         self._told = False
         self._reset_trip_counts()
         self._analyse()
+
+    def _locked(self, function: Callable[[], None]) -> None:
+        with self.lock:
+            function()
 
     @property
     def document(self) -> Document:
