@@ -234,7 +234,7 @@ def _fix(session: Session, intent: Intent) -> None:
     finding = find_finding(session.report.value, intent["key"])
     if finding is None or session.checking:
         raise Stale
-    fix = finding.fixes[intent["index"]]
+    fix = (session.fixes.get(intent["key"]) or finding.fixes)[intent["index"]]
     session.do_all(fix.edits, fix.title)
 
 

@@ -19,7 +19,8 @@ from .consent import Consent
 from .debugger import Debugger
 from .files import SUFFIX, Folder, OutsideFolder, examples
 from .running import Runner, RunState, log_view
-from .session import Result, Session
+from .session import Session
+from .values import Result
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
 from .views.colors import task_colors
@@ -45,7 +46,7 @@ DEPENDS = {
     "findings": ("report",),
     "marks": ("report",),
     "selection": ("selection", "history", "report"),
-    "details": ("selection", "history", "report"),
+    "details": ("selection", "history", "report", "fixes"),
     "timeline_facts": ("timeline",),
     "code": ("code",),
     "source": ("python", "path"),
@@ -91,6 +92,10 @@ class Page:
             self._why = None
         if names & {"history", "trip_counts"}:
             self._debugger = None
+        if names & {"selection", "report"} and self.session.selection.kind == "finding":
+            finding = find_finding(self.session.report.value, self.session.selection.first)
+            if finding is not None:
+                self.session.find_fixes(finding)
         self._draw(tuple(pane for pane, values in DEPENDS.items() if names.intersection(values)))
         if "timeline" in names:
             self._draw_timeline()
@@ -135,7 +140,9 @@ class Page:
             case "selection":
                 return selection_view(document, report.value, session.selection.kind, session.selection.ids)
             case "details":
-                view = details_view(document, report.value, session.selection.kind, session.selection.ids)
+                view = details_view(
+                    document, report.value, session.selection.kind, session.selection.ids, session.fixes
+                )
                 return {**view, "ids": list(session.selection.ids), "why": self._why}
             case "timeline_facts":
                 return (

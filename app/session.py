@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import param
 
 from warpdraft.core.consistency import problem
 from warpdraft.core.document import Document
-from warpdraft.core.edits import Edit, EditError, declared_names, places
+from warpdraft.core.edits import Edit, EditError
+from warpdraft.core.findings import Finding
 from warpdraft.core.history import History
 from warpdraft.core.simulate import default_values
 from warpdraft.core.store import DocumentError
@@ -20,44 +20,12 @@ from warpdraft.core.store import DocumentError
 from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
 from .tools import TOOLS, Tools
+from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
 from .views.graph import graph_view
 from .worker import Stale, Worker
 
 Post = Callable[[Callable[[], None]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the views light up. ``kind``: "op" (also loops and guards), "resource", "task", "edge", "finding", or "" for
-    nothing; ``ids``: the ops chosen together, or one name; a finding goes by its `finding_key`."""
-
-    kind: str = ""
-    ids: tuple[str, ...] = ()
-
-    @property
-    def first(self) -> str:
-        """The id or name chosen first, "" for none."""
-        return self.ids[0] if self.ids else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A line for the person. ``kind``: "error", "info" or "done"."""
-
-    kind: str
-    text: str
-    number: int = 0  # tells two equal notices apart
-    action: Any = None  # what a button beside it does: {"label", "intent"}
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Something computed from the document of ``revision``; ``problem`` says why there is no ``value``."""
-
-    revision: int = -1
-    value: Any = None
-    problem: str = ""
 
 
 class Session(param.Parameterized):
@@ -73,6 +41,9 @@ class Session(param.Parameterized):
     selection = param.ClassSelector(class_=Selection, default=Selection())
     trip_counts = param.Dict({}, doc="The value of each symbol for the timeline and for runs.")
     report = param.ClassSelector(class_=Result, default=Result(), doc="The verifier's Report.")
+    fixes = param.Dict(
+        {}, doc="For findings of the report that were asked about: key to tuple of Fix, None while asking."
+    )
     graph = param.ClassSelector(class_=Result, default=Result(), doc="The graph's drawing.")
     timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
     code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
@@ -160,6 +131,7 @@ class Session(param.Parameterized):
         with param.parameterized.batch_call_watchers(self):
             self.history = history
             self.revision += 1
+            self.fixes = {}
             self._keep_selection()
             self._reset_trip_counts()
             self._clear_errors()
@@ -223,7 +195,7 @@ class Session(param.Parameterized):
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self.history = path, document, History(document)
             self.revision += 1
-            self.selection, self.trip_counts = Selection(), {}
+            self.selection, self.trip_counts, self.fixes = Selection(), {}, {}
             self.notice = self.recovery = None
             self.report = self.graph = self.timeline = self.code = self.python = Result()
             self._reset_trip_counts()
@@ -318,6 +290,19 @@ class Session(param.Parameterized):
                 if self.selection.first not in keys:
                     self.selection = Selection()
 
+    def find_fixes(self, finding: Finding) -> None:
+        """Look for edits that repair ``finding``, each verified; they come into ``fixes``."""
+        key = finding_key(finding)
+        if key in self.fixes or self.checking:
+            return
+        self.fixes = {**self.fixes, key: None}
+
+        def answer(result: Result) -> None:
+            if result.revision == self.revision:
+                self.fixes = {**self.fixes, key: result.value or ()}
+
+        self.ask(answer, "fixes", finding)
+
     def ask(self, answer: Callable[[Result], None], function: str, *arguments: Any) -> None:
         """Ask one more question about the present document in the background; ``answer`` gets the result, unless a newer
         question comes first."""
@@ -349,20 +334,6 @@ class Session(param.Parameterized):
         self._analyst.close()
         self._second.close()
         self._autosave.wait()
-
-
-def known_names(document: Document, kind: str) -> set[str]:
-    """What a selection of that kind may name."""
-    match kind:
-        case "op":
-            return {place.node.id for place in places(document)}
-        case "resource":
-            return declared_names(document)
-        case "task":
-            return {task.name for task in document.tasks}
-        case "edge":
-            return {f"{edge.upstream}->{edge.downstream}" for edge in document.graph}
-    return set()
 
 
 def open_session(

@@ -11,7 +11,8 @@ from typing import Any
 from warpdraft.backends.cutedsl import ExportRefused, export_module, lower
 from warpdraft.core import store
 from warpdraft.core.document import Document
-from warpdraft.core.findings import Report
+from warpdraft.core.findings import Finding, Fix, Report
+from warpdraft.core.fixes import fixes_for
 from warpdraft.core.simulate import simulate
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
@@ -43,6 +44,7 @@ class Tools:
     predict: Callable[[Document, Mapping[str, int]], Any] = predict
     lower: Callable[[Document], str] = lower
     to_python: Callable[[Document], str] = to_python
+    fixes: Callable[[Document, Finding], tuple[Fix, ...]] = fixes_for
     why: Callable[[Document, str], dict[str, Any]] = why
     export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load

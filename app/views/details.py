@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from warpdraft.core.document import Document
@@ -14,12 +16,24 @@ from . import words
 from .findings import finding_key
 from .forms import form_of
 
+Fixes = Mapping[str, tuple[Fix, ...] | None]
 
-def details_view(document: Document, report: Report | None, kind: str, ids: tuple[str, ...]) -> dict:
-    """What the side pane shows."""
+
+def details_view(
+    document: Document,
+    report: Report | None,
+    kind: str,
+    ids: tuple[str, ...],
+    fixes: Fixes = MappingProxyType({}),
+) -> dict:
+    """What the side pane shows. ``fixes``: what was found for findings by their key, None while it is looked for."""
     if kind == "finding":
         finding = find(report, ids[0])
-        return finding_details(document, finding) if finding else {"kind": "empty"}
+        return (
+            finding_details(document, finding, fixes.get(ids[0], finding.fixes))
+            if finding
+            else {"kind": "empty"}
+        )
     form = form_of(document, kind, ids)
     return {"kind": "form", "of": kind, **form} if form else {"kind": "empty"}
 
@@ -29,7 +43,7 @@ def find(report: Report | None, key: str) -> Finding | None:
     return next((f for f in report.findings if finding_key(f) == key), None) if report else None
 
 
-def finding_details(document: Document, finding: Finding) -> dict[str, Any]:
+def finding_details(document: Document, finding: Finding, fixes: tuple[Fix, ...] | None) -> dict[str, Any]:
     """Everything that a finding says, and what its rule demands."""
     rule = next((hazard for hazard in HAZARDS if hazard.code == finding.code), None)
     return {
@@ -45,7 +59,8 @@ def finding_details(document: Document, finding: Finding) -> dict[str, Any]:
         "case": ", ".join(f"{name} = {value}" for name, value in finding.case),
         "ops": list(finding.ops),
         "witness": [{"agent": s.agent, "op": s.op, "text": s.text, "at": s.at} for s in finding.witness],
-        "fixes": [{"title": fix.title, "diff": diff(document, fix)} for fix in finding.fixes],
+        "fixes": [{"title": fix.title, "diff": diff(document, fix)} for fix in fixes or ()],
+        "searching": fixes is None,
         "rule": rule.rule if rule else "",
         "why": rule.why if rule else "",
     }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from warpdraft.core.findings import Finding, Report, Severity
+from warpdraft.core.hazards import HAZARDS
+from warpdraft.core.hazards.base import no_fix
 
+FIXABLE = {hazard.code for hazard in HAZARDS if hazard.repair is not no_fix}  # rules that propose fixes
 ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -35,7 +38,7 @@ def _item(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "ops": list(finding.ops),
         "where": [*finding.ops[:6], *finding.resources],
-        "fixes": [fix.title for fix in finding.fixes],
+        "fixable": bool(finding.fixes) or finding.code in FIXABLE,
     }
 
 

@@ -9,10 +9,12 @@ import pytest
 
 from warpdraft.app.analysis import Child, Failed, Here, Unwanted
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
-from warpdraft.app.session import Selection, Session, finding_key, open_session
+from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
+from warpdraft.app.values import Selection
+from warpdraft.app.views.findings import finding_key
 from warpdraft.core import edits
-from warpdraft.core.findings import Finding, Report, Scope, Severity
+from warpdraft.core.findings import Finding, Fix, Report, Scope, Severity
 from warpdraft.core.store import DocumentError
 
 _spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
@@ -244,4 +246,20 @@ def test_why_an_op_is_there():
     session.ask(answers.append, "why", wait)
     assert session.settle(60)
     assert answers[0].value["state"] in ("needed", "open", "redundant") and answers[0].value["lines"]
+    session.close()
+
+
+def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
+    fix = Fix("Rename it", (RENAME,))
+    found = Finding("WD201", "x", Severity.ERROR, "m", ops=("load.02",))
+    session = new(
+        sample.gemm(),
+        verify=lambda d: Report(d.name, "unsafe", Scope("all"), (found,)),
+        fixes=lambda document, finding: (fix,),
+    )
+    session.settle()
+    session.find_fixes(found)
+    assert session.settle() and session.fixes[finding_key(found)] == (fix,)
+    session.do_all(fix.edits, fix.title)
+    assert session.fixes == {} and session.history.titles == ("Rename it",)
     session.close()

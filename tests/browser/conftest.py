@@ -17,7 +17,7 @@ SERVE = "import sys; from pathlib import Path; from warpdraft.app.server import 
 def folder(tmp_path_factory) -> Path:
     """Where the documents of the tests lie."""
     folder = tmp_path_factory.mktemp("served")
-    for name in ("persistent_gemm", "broken_deadlock", "tma_copy"):
+    for name in ("persistent_gemm", "broken_deadlock", "broken_arrival_count", "tma_copy"):
         copy(EXAMPLES / f"{name}.warpdraft.json", folder)
     copy(EXAMPLES / "persistent_gemm.py", folder)
     return folder

@@ -280,3 +280,15 @@ def test_a_witness_is_replayed(editor):
     editor.page.get_by_role("button", name="Replay").click()
     editor.page.locator(".warpdraft .debugger .said", has_text="stuck").wait_for()
     assert editor.page.locator(".warpdraft .warps li.blocked").count() >= 2
+
+
+def test_a_fix_is_shown_as_a_difference_and_applied(editor):
+    editor.page.get_by_label("Open document").select_option("broken_arrival_count.warpdraft.json")
+    editor.page.locator(".warpdraft .verdict.unsafe").wait_for()
+    editor.page.locator(".warpdraft .finding", has_text="WD201").get_by_role("button", name="fix").click()
+    fix = editor.page.locator(".warpdraft .fix")
+    fix.locator(".diff .plus").first.wait_for()
+    editor.edited(lambda: fix.get_by_role("button", name="Apply").click())
+    assert editor.verdict == "Safe"
+    editor.edited(lambda: editor.press("Control+z"))
+    assert "WD201" in editor.codes()

@@ -36,6 +36,7 @@ function Finding({ data, send, open }) {
       )}
       {data.case && <p class="case">shown with {data.case}</p>}
       {data.notes.map((note) => <p class="note" key={note}>{note}</p>)}
+      {data.searching && <p class="note" role="status">Looking for a fix that verifies…</p>}
       {data.fixes.map((fix, index) => (
         <section class="fix" key={fix.title} aria-label={`Fix: ${fix.title}`}>
           <header><b>{fix.title}</b><Button kind="small primary" icon="ok" onClick={() => send({ type: "fix", key: data.key, index })}>Apply</Button></header>

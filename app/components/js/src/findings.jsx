@@ -22,8 +22,7 @@ export const Findings = memo(["data", "selection", "verdict"], function Findings
                 <div class="where">
                   {item.where.map((name) => <span class="chip mono" key={name}>{name}</span>)}
                   <button type="button" class="link" onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>show</button>
-                  {item.fixes.length > 0 && <button type="button" class="link" onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>
-                    {item.fixes.length > 1 ? `${item.fixes.length} fixes` : "fix"}</button>}
+                  {item.fixable && <button type="button" class="link" onClick={() => send({ type: "select", kind: "finding", ids: [item.key] })}>fix</button>}
                 </div>
               </li>
             );
