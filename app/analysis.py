@@ -72,6 +72,8 @@ class Child:
                 raise Unwanted if self._closed else Failed(f"the analysis process ended: {error}") from error
 
     def _ask(self, name: str, arguments: tuple, unwanted: Callable[[], bool]) -> Any:
+        if unwanted():
+            raise Unwanted
         process = self._running()
         assert process.stdin is not None and process.stdout is not None
         write_frame(process.stdin, (name, arguments))

@@ -25,6 +25,7 @@ from .views.findings import finding_key
 from .views.graph import graph_view
 from .worker import Stale, Worker
 
+VERDICT_FIRST = 0.3  # seconds that the other results wait for the verdict
 Post = Callable[[Callable[[], None]], None]
 
 
@@ -245,9 +246,15 @@ class Session(param.Parameterized):
 
     def _analyse(self) -> None:
         """Verify, draw, predict and generate in the background; what comes too late for its document is dropped."""
-        document, revision = self.document, self.revision
-        self._checker.submit(self._job(revision, self._analyst, (("report", "verify", (document,)),)))
-        self._predict()
+        document, revision, checked = self.document, self.revision, threading.Event()
+        check = self._job(revision, self._analyst, (("report", "verify", (document,)),))
+
+        def check_first(stale: Stale) -> None:
+            check(stale)
+            checked.set()
+
+        self._checker.submit(check_first)
+        self._predict(checked)
 
         def draw(stale: Stale) -> None:
             result = Result(revision, graph_view(document))
@@ -255,15 +262,23 @@ class Session(param.Parameterized):
 
         self._drawer.submit(draw)
 
-    def _predict(self) -> None:
-        """Timeline, module and source, in a process of their own: a long check must not hold them up."""
+    def _predict(self, checked: threading.Event | None = None) -> None:
+        """Timeline, module and source, in a process of their own, since a long check must not hold them up. A short one
+        (``checked``) may come first: drawing the timeline keeps a browser busy just when the verdict should be shown."""
         document, revision = self.document, self.revision
         questions = (
             ("timeline", "predict", (document, dict(self.trip_counts))),
             ("code", "lower", (document,)),
             ("python", "to_python", (document,)),
         )
-        self._writer.submit(self._job(revision, self._second, questions))
+        write = self._job(revision, self._second, questions)
+
+        def write_next(stale: Stale) -> None:
+            if checked is not None:
+                checked.wait(VERDICT_FIRST)
+            write(stale)
+
+        self._writer.submit(write_next)
 
     def _job(self, revision: int, analyst: Analyst, questions: tuple) -> Callable[[Stale], None]:
         """Asks ``analyst`` the questions, each as (parameter, function, arguments), and takes the results as they come."""
