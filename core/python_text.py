@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -104,8 +105,8 @@ def literal(value: Value) -> str:
 
 
 def is_keyword(name: str) -> bool:
-    """Whether ``name=`` can be written in a call."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Whether ``name=`` can be written in a call and keeps its letters: Python normalises identifiers (PEP 3131)."""
+    return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
 
 
 def keywords(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -184,7 +184,7 @@ class WarpWalk:
             return closes  # another task opens the stage
         pipeline = resource.pipeline
         own = pipeline.advance_on_acquire if opens == "acquire" else pipeline.advance_on_wait
-        return opens if own or (resource.name, closes) not in used else closes
+        return opens if own else closes
 
     def advance(self, resource: Resource, cursor: str) -> None:
         self.cursor[resource.name, cursor] = self.cursor.get((resource.name, cursor), 0) + 1

@@ -133,22 +133,27 @@ def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:
 def _with_split_cursors(
     resources: list[document.Resource], bodies: list[tuple[Node, ...]]
 ) -> list[document.Resource]:
-    """Split consumers get a wait cursor: where one task only waits and another releases, waiting itself must move on.
+    """Where one task only opens a stage and another closes it, opening must move a cursor of its own.
 
-    As TS does (it sets advance_on_wait for such resources when the manager is built).
+    TS does so for split consumers (it sets advance_on_wait when the manager is built); acquire and commit are alike.
     """
 
-    def kinds(body: tuple[Node, ...], name: str) -> set[OpKind]:
-        return {n.kind for n in walk(body) if isinstance(n, document.Op) and n.target == name}
+    def split(name: str, opens: OpKind, closes: OpKind) -> bool:
+        kinds = [{n.kind for n in walk(b) if isinstance(n, document.Op) and n.target == name} for b in bodies]
+        found = [k & {opens, closes} for k in kinds]
+        return {opens} in found and any(closes in k for k in found)
 
-    def split(name: str) -> bool:
-        found = [kinds(body, name) & {OpKind.WAIT, OpKind.RELEASE} for body in bodies]
-        return {OpKind.WAIT} in found and any(OpKind.RELEASE in kinds for kinds in found)
+    def cursors(record: document.Resource) -> document.Resource:
+        pipeline = record.pipeline
+        if pipeline is None:
+            return record
+        on_wait = pipeline.advance_on_wait or split(record.name, OpKind.WAIT, OpKind.RELEASE)
+        on_acquire = pipeline.advance_on_acquire or split(record.name, OpKind.ACQUIRE, OpKind.COMMIT)
+        return replace(
+            record, pipeline=replace(pipeline, advance_on_wait=on_wait, advance_on_acquire=on_acquire)
+        )
 
-    return [
-        replace(r, pipeline=replace(r.pipeline, advance_on_wait=True)) if r.pipeline and split(r.name) else r
-        for r in resources
-    ]
+    return [cursors(r) for r in resources]
 
 
 def _with_aliases(

@@ -58,7 +58,7 @@ class WorkSpec:
         return {i.opname for i in dis.get_instructions(code)} <= NOTHING_DONE
 
 
-def producer_work(method: Callable[..., Any] | None = None, **options: Any) -> Any:
+def producer_work(method: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Register a method that writes the resource. Usable bare or with options.
 
     ``engine``: "warp", "tma", "wgmma", "tcgen05", "cp_async", "bulk_store". ``footprint``: see `footprints.footprint`.
@@ -68,7 +68,7 @@ def producer_work(method: Callable[..., Any] | None = None, **options: Any) -> A
     return _decorate("producer", method, options)
 
 
-def consumer_work(method: Callable[..., Any] | None = None, **options: Any) -> Any:
+def consumer_work(method: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Register a method that reads the resource; options as for `producer_work`.
 
     ``returns``: names or `TaskLocalVariable` fields of the values that it makes. ``view=True``: the value stands for the
@@ -91,6 +91,7 @@ def _decorate(role: str, method: Callable[..., Any] | None, options: dict[str, A
 def work_spec(
     role: str,
     function: Callable[..., Any],
+    /,
     *,
     engine: Engine | str | None = None,
     view: bool = False,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warpdraft.core.document import Document, Op, OpKind, Resource, Task
+from warpdraft.core.document import Document, Op, OpKind, Resource, Task, Work
 from warpdraft.core.equality import equal_schedules, without_positions
 from warpdraft.core.to_python import to_python
 
@@ -18,8 +18,9 @@ def recapture(document):
     return scope["build"]().document
 
 
+@pytest.mark.timeout(400)
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(data=st.data())
 def test_random_documents(documents, data):
@@ -48,3 +49,9 @@ def test_ids_and_positions_do_not_count():
     other = Document("d", tasks=(Task("t", 0, 1, (Op("t.99", OpKind.SYNC_WARP, copy_of="t.01"),)),))
     assert equal_schedules(one, other)
     assert not equal_schedules(one, Document("d"))
+
+
+def test_keywords_that_python_would_spell_otherwise_keep_their_letters():
+    works = (Work("a", "producer", params=(("\u00aa", 1),)),)  # an ordinal indicator, normalised to "a"
+    document = Document("d", resources=(Resource("r"), Resource("s", works=works)))
+    assert without_positions(recapture(document)) == without_positions(document)
