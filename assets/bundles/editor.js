@@ -156,7 +156,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .resource.chosen { background: var(--accent-soft); border-left-color: var(--accent); }
 .warpdraft .resource.lit { border-left-color: var(--accent); }
 .warpdraft .resource .name { display: flex; align-items: center; gap: 6px; width: 100%; border: 0; padding: 2px 0; background: none; color: inherit; cursor: pointer; text-align: left; }
-.warpdraft .resource .name .mono { overflow: hidden; text-overflow: ellipsis; }
+.warpdraft .resource .name .mono { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .warpdraft .resource .name .detail { margin-left: auto; white-space: nowrap; font-size: 10.5px; }
 .warpdraft .resource.inline { display: flex; align-items: center; gap: 6px; padding-top: 1px; padding-bottom: 1px; }
 .warpdraft .resource.inline .name { flex: 1; min-width: 0; } .warpdraft .resource.inline .fields { flex: none; margin: 0; gap: 3px; } .warpdraft .resource.inline .fields label { flex: none; width: 40px; }
@@ -275,7 +275,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .column { flex: 1 0 280px; width: 280px; border-right: 1px solid var(--line); display: flex; flex-direction: column; }
 .warpdraft .column > header { position: sticky; top: 0; z-index: 1; display: flex; align-items: center; gap: 7px; height: 28px; padding: 0 6px 0 10px; background: var(--pane); border-bottom: 1px solid var(--line); box-shadow: inset 0 2px var(--task); }
 .warpdraft .column > header.chosen { background: var(--accent-soft); }
-.warpdraft .column > header .task-name { border: 0; background: none; padding: 0; font-weight: 600; font-size: 12px; color: inherit; cursor: pointer; }
+.warpdraft .column > header .task-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; border: 0; background: none; padding: 0; font-weight: 600; font-size: 12px; color: inherit; cursor: pointer; }
 .warpdraft .column > header .detail { margin-right: auto; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .warpdraft .column > .body { padding: 4px 0 40px; flex: 1; }
 .warpdraft .body { min-height: 10px; }

@@ -1,8 +1,13 @@
 """What a person does in the editor, done in a real browser."""
 
 import json
+from dataclasses import replace
 
 import pytest
+
+from warpdraft.core import store
+from warpdraft.core.edits import trees
+from warpdraft.core.edits.base import with_bodies
 
 pytestmark = pytest.mark.browser
 
@@ -292,3 +297,27 @@ def test_a_fix_is_shown_as_a_difference_and_applied(editor):
     assert editor.verdict == "Safe"
     editor.edited(lambda: editor.press("Control+z"))
     assert "WD201" in editor.codes()
+
+
+def test_a_hostile_document_runs_nothing(editor, folder):
+    """Names are text everywhere: in panes, drawing, timeline and tooltips."""
+    bad = '<img src=x onerror="window.hacked=1">'
+    document = store.load(folder / "persistent_gemm.warpdraft.json")
+    document = with_bodies(
+        document, lambda body: trees.change_nodes(body, lambda n: (replace(n, id=bad + n.id),))
+    )
+    tasks = tuple(replace(task, name=bad + task.name) for task in document.tasks)
+    store.save(replace(document, name=bad, tasks=tasks), folder / "hostile.warpdraft.json")
+    editor.page.get_by_label("Open document").select_option("hostile.warpdraft.json")
+    editor.page.locator(".warpdraft .task-name", has_text="<img").first.wait_for()
+    editor.settled()
+    editor.op("acc.mma").click()
+    for tab in ("Debugger", "Generated code", "Authoring source", "Timeline"):
+        editor.page.get_by_role("tab", name=tab).click()
+        editor.page.wait_for_timeout(200)
+    editor.page.locator(".warpdraft .tabs .summary", has_text="cycles").wait_for()
+    box = editor.page.locator(".warpdraft .figure").bounding_box()
+    for part in (0.3, 0.5, 0.7):
+        editor.page.mouse.move(box["x"] + box["width"] * part, box["y"] + 10)
+        editor.page.wait_for_timeout(150)
+    assert editor.page.evaluate("window.hacked") is None

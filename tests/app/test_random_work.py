@@ -1,0 +1,138 @@
+"""Whatever a person does, in whatever order: the document stays consistent and everything can be undone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warpdraft.app.analysis import Here
+from warpdraft.app.intents import carry_out
+from warpdraft.app.session import Session
+from warpdraft.app.tools import TOOLS
+from warpdraft.app.views.details import details_view
+from warpdraft.app.views.offers import offers
+from warpdraft.app.views.schedule import schedule_view
+from warpdraft.core import edits, store
+from warpdraft.core.consistency import problem
+from warpdraft.core.findings import Report, Scope
+
+EXAMPLE = Path(__file__).parents[2] / "assets" / "examples" / "persistent_gemm.warpdraft.json"
+QUICK = replace(
+    TOOLS,
+    verify=lambda document: Report(document.name, "safe", Scope("all")),
+    predict=lambda *_: None,
+    lower=lambda *_: None,
+    to_python=lambda *_: None,
+)
+VALUES = (
+    "",
+    "0",
+    "1",
+    "3",
+    "64",
+    "k_tiles",
+    "tiles",
+    "smem_ab",
+    "warp",
+    "x",
+    "-1",
+    "acc, smem_c",
+    "max(k_tiles, 2)",
+)
+
+
+def intent(draw, document):
+    """Something that the page could ask for, mostly sensible."""
+    places = list(edits.places(document))
+    place = draw(st.sampled_from(places)) if places else None
+    id = place.node.id if place else "nobody"
+    task = draw(st.sampled_from(document.tasks)) if document.tasks else None
+    names = sorted(edits.declared_names(document)) or ["nobody"]
+    kind = draw(st.sampled_from(KINDS))
+    if kind == "set":
+        of = draw(st.sampled_from(["op", "resource", "task"]))
+        name = {"op": id, "resource": draw(st.sampled_from(names)), "task": task.name if task else "nobody"}[
+            of
+        ]
+        form = details_view(document, None, of, (name,))
+        keys = [field["key"] for field in form.get("fields", ())] or ["stages"]
+        options = [option for field in form.get("fields", ()) for option in field["options"]]
+        value = draw(st.sampled_from([*VALUES, *options]))
+        return {"type": "set", "kind": of, "name": name, "key": draw(st.sampled_from(keys)), "value": value}
+    if kind == "insert" and task:
+        offer = draw(st.sampled_from(offers(document, task)))
+        return {
+            "type": "insert",
+            "task": task.name,
+            "offer": offer.key,
+            "after": id,
+            "parent": task.name,
+            "index": 0,
+        }
+    if kind == "move":
+        parent = draw(st.sampled_from([place.parent for place in places] or ["nobody"]))
+        return {"type": "move", "id": id, "parent": parent, "index": draw(st.integers(0, 8))}
+    return {
+        "shift": {"type": "shift", "id": id, "by": draw(st.sampled_from([-1, 1]))},
+        "delete": {"type": "delete", "ids": [id], "copies": draw(st.booleans())},
+        "duplicate": {"type": "duplicate", "id": id},
+        "unwrap": {"type": "unwrap", "id": id},
+        "wrap": {
+            "type": "wrap",
+            "ids": [id],
+            "task": place.task if place else "",
+            "offer": "blocks|guard: only one lane of each warp",
+        },
+        "remove": {"type": "remove", "kind": "resource", "name": draw(st.sampled_from(names))},
+        "rename": {
+            "type": "set",
+            "kind": "resource",
+            "name": draw(st.sampled_from(names)),
+            "key": "name",
+            "value": "renamed",
+        },
+        "split": {
+            "type": "split",
+            "task": task.name if task else "",
+            "works": ["load_b"],
+            "name": "other",
+            "warp": "1",
+        },
+        "undo": {"type": "undo"},
+    }.get(kind, {"type": "redo"})
+
+
+KINDS = (
+    "set",
+    "insert",
+    "move",
+    "shift",
+    "delete",
+    "duplicate",
+    "unwrap",
+    "wrap",
+    "remove",
+    "rename",
+    "split",
+    "undo",
+    "redo",
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_work_can_be_saved_drawn_and_undone(data):
+    first = store.load(EXAMPLE)
+    session = Session(first, None, QUICK, analyst=lambda: Here(QUICK))
+    try:
+        for _ in range(data.draw(st.integers(1, 12))):
+            carry_out(session, {"revision": session.revision, **intent(data.draw, session.document)})
+            assert problem(session.document) is None
+            schedule_view(session.document)
+        assert store.loads(store.dumps(session.document)) == session.document
+        while session.history.past:
+            session.undo()
+        assert session.document == first
+    finally:
+        session.close()
