@@ -14,7 +14,7 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR: # an interrupted install starts again
-.PHONY: help app dev test test-long lint format clean
+.PHONY: help app dev test test-long lint format docs clean
 
 help: ## say what can be done
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ lint: $(TEST_READY) ## style and import direction
 format: $(TEST_READY) ## rewrite files in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(TEST_READY) ## bring docs/ into step with the code
+	$(BIN)/python scripts/docs_write.py --slow
 
 clean: ## remove what was installed and built
 	rm -rf $(VENV) build *.egg-info
