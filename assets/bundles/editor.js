@@ -230,7 +230,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .form .grid input:not([type="checkbox"]), .warpdraft .form .grid select { width: 100%; }
 .warpdraft .form .grid label.int input { text-align: left; }
 .warpdraft .works { display: grid; gap: 4px; } .warpdraft .works li { display: flex; align-items: baseline; gap: 4px; } .warpdraft .works li .button { margin-left: auto; } .warpdraft .works form { display: grid; gap: 6px; justify-items: start; padding-top: 4px; } .warpdraft .works form .grid { width: 100%; } .warpdraft summary { cursor: pointer; color: var(--accent-text); font-size: 11.5px; }
-.warpdraft .warpdraft .actions { display: flex; flex-wrap: wrap; gap: 5px; }
+.warpdraft .actions { display: flex; flex-wrap: wrap; gap: 5px; }
 .warpdraft .copies { font-size: 11.5px; color: var(--accent-text); }
 .warpdraft .split { display: grid; gap: 5px; padding-top: 8px; border-top: 1px solid var(--line); justify-items: start; } .warpdraft .split .grid { width: 100%; }
 .warpdraft .why { padding: 6px 9px; border-radius: 5px; background: var(--raised); border-left: 3px solid var(--accent); line-height: 1.5; }
@@ -291,7 +291,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .node.is-loop > .head .text::before { content: "\u21BB "; color: var(--faint); } .warpdraft .node.is-guard > .head .text::before { content: "\u25C7 "; color: var(--faint); }
 .warpdraft .node > .body { margin-left: 17px; border-left: 1.5px solid var(--strong-line); border-bottom: 1.5px solid var(--strong-line); border-bottom-left-radius: 5px; padding-bottom: 2px; margin-bottom: 2px; }
 .warpdraft .node.is-guard > .body { border-left-style: dashed; border-bottom-style: dashed; }
-.warpdraft .node.is-op:hover > .op, .warpdraft .node > .head:hover { background: var(--raised); }
+.warpdraft .node.is-op:not(.chosen):hover > .op, .warpdraft .node > .head:hover { background: var(--raised); }
 .warpdraft .node.lit > .op, .warpdraft .node.lit > .head { background: var(--accent-soft); }
 .warpdraft .node.chosen > .op, .warpdraft .node.chosen > .head { background: var(--accent-soft); box-shadow: inset 2px 0 var(--accent), inset -2px 0 var(--accent); }
 .warpdraft .node.sev-error > .op:not(.x), .warpdraft .node.sev-error > .head { background: var(--error-soft); }

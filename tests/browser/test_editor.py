@@ -308,7 +308,9 @@ def test_a_hostile_document_runs_nothing(editor, folder):
     )
     tasks = tuple(replace(task, name=bad + task.name) for task in document.tasks)
     store.save(replace(document, name=bad, tasks=tasks), folder / "hostile.warpdraft.json")
-    editor.page.get_by_label("Open document").select_option("hostile.warpdraft.json")
+    files = editor.page.get_by_label("Open document")
+    files.focus()  # looks again which files there are
+    files.select_option("hostile.warpdraft.json")
     editor.page.locator(".warpdraft .task-name", has_text="<img").first.wait_for()
     editor.settled()
     editor.op("acc.mma").click()
