@@ -56,6 +56,9 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
             names[item.name] = what
     for i, resource in enumerate(document.resources):
         yield from _doubled(f"resources[{i}].works", "work", [w.name for w in resource.works])
+        for j, work in enumerate(resource.works):
+            if work.role not in ("producer", "consumer"):
+                yield f"resources[{i}].works[{j}].role", f'a role is "producer" or "consumer", not {work.role!r}'
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])

@@ -128,9 +128,10 @@ def _decode_union(value: Any, hint: Any) -> Any:
         if len(records) == 1:
             return _decode_record(value, records[0])
         kinds = {cls.__name__.lower(): cls for cls in records}
-        if value.get(TAG) not in kinds:
-            raise Misfit(f"unknown kind {value.get(TAG)!r}; kinds: {', '.join(kinds)}").inside(TAG)
-        return _decode_record(value, kinds[value[TAG]], tagged=True)
+        kind = value.get(TAG)
+        if not isinstance(kind, str) or kind not in kinds:
+            raise Misfit(f"unknown kind {_show(kind)}; kinds: {', '.join(kinds)}").inside(TAG)
+        return _decode_record(value, kinds[kind], tagged=True)
     if AnyValue in members:
         return _decode_any(value)
     if Source in members:

@@ -19,6 +19,7 @@ from .hazards.trace import Trace
 from .machine import Machine
 from .peeks import with_true_peeks
 from .run import Run, execute, execute_program
+from .unmodelled import unmodelled
 from .valuations import Patterns, Values, cases, condition_patterns, cost
 
 BUDGET = 60.0  # seconds
@@ -43,6 +44,7 @@ def verify(
     trace = Trace(document)
     search.collector.add(finding for h in HAZARDS for finding in (*h.check(document), *h.follow(trace)))
     search.explore()
+    search.reason = search.reason or "; ".join(unmodelled(document))
     rows = _without_consequences(search)
     verdict = "safe"
     if any(f.severity is Severity.ERROR for f in rows):

@@ -31,15 +31,17 @@ CODE, NAME = "WD110", "bad-routing"
 
 def check(document: Document) -> Iterator[Finding]:
     """Arguments that a work does not take, parameters left out, and wrong numbers of results."""
+    barriers = {m.name for m in document.mbarriers}
     for t in document.tasks:
         for op in ops_of(t):
             found = target_work(document, op) if op.kind is OpKind.WORK else None
             if found is None:
                 continue
             taken, given = found[1].parameters, [name for name, _ in op.args]
-            unknown = [name for name in given if name not in taken]
+            completes = {name for name, value in op.args if isinstance(value, str) and value in barriers}
+            unknown = [name for name in given if name not in taken and name not in completes]
             missing = [name for name in taken if name not in given]
-            if taken and (unknown or missing):
+            if unknown or missing:
                 yield _arguments(t, op, unknown, missing)
             returned = found[1].returns
             if returned and op.results and len(op.results) != len(returned):

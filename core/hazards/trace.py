@@ -147,7 +147,7 @@ class _Follower(WarpWalk):
 
     def work_inside(self, op: Op) -> None:
         work = self.machine.works.get((op.target, op.work))
-        if work is None or work.auxiliary:
+        if work is None or work.auxiliary or work.role not in OPENING:
             return
         key = op.target, work.role
         if not self.held(op, key):

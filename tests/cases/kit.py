@@ -20,6 +20,7 @@ from warpdraft.core import (
     symbol,
     verify,
 )
+from warpdraft.core.unmodelled import unmodelled
 
 K = symbol("k")
 
@@ -142,7 +143,7 @@ def accepted(document: Document, **options) -> bool:
     """Whether nothing at all is found."""
     report = verify(document, **options)
     assert report.findings == (), [(f.code, f.message) for f in report.findings]
-    return report.verdict == "safe"
+    return report.verdict == ("incomplete" if unmodelled(document) else "safe")
 
 
 def fill(x, trips=K, name="load", first=0) -> Task:

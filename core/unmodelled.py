@@ -1,0 +1,70 @@
+"""What a document holds and the verifier does not look at: no verdict may pass over it in silence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+
+from .document import Document, Engine, OpKind, Pipeline, Resource, Signal, Space
+from .footprints import engine_of
+from .tree import ops_of
+
+CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
+# Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
+KNOWN = re.compile(r"sm_(70|72|75|80|86|87|88|89|90|100|101|103|110|120|121)[af]?")
+PLAIN = (1, 1, 1, 1)
+
+
+def unmodelled(document: Document) -> tuple[str, ...]:
+    """One reason for each feature that is not modelled, with the place where it is used; empty if all is."""
+    return tuple(dict.fromkeys(_reasons(document)))
+
+
+def known_target(target: str) -> bool:
+    """Whether ``target`` names an architecture at all."""
+    return KNOWN.fullmatch(target) is not None
+
+
+def _reasons(document: Document) -> Iterator[str]:
+    if document.target not in CHECKED:
+        yield f"target {document.target} is not modelled, only {' and '.join(CHECKED)}"
+    if prod(document.cluster) != 1:
+        size = " x ".join(map(str, document.cluster))
+        yield f"a cluster of {size} CTAs is not modelled: each CTA is looked at alone"
+    for resource in document.resources:
+        if resource.pipeline:
+            yield from _pipeline(resource.name, resource.pipeline)
+        yield from _tensor_core(resource)
+        if resource.space is Space.PDL:
+            yield f"the order of dependent launches is not modelled ({resource.name})"
+    for task in document.tasks:
+        for op in ops_of(task):
+            if op.kind in (OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT):
+                yield f"a cluster barrier in two halves is not modelled ({op.id})"
+
+
+def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
+    if prod(pipeline.cta_layout) != 1:
+        yield f"CTAs that share a pipeline are not modelled ({name}: cta_layout {pipeline.cta_layout})"
+    if pipeline.multicast != (1, 1):
+        yield f"multicast copies are not modelled ({name}: multicast {pipeline.multicast})"
+    for side, leads in (("producer", pipeline.producer_cta_leader), ("consumer", pipeline.consumer_cta_leader)):
+        if leads:
+            yield f"signals of one CTA for its cluster are not modelled ({name}: {side})"
+    if pipeline.interleave != PLAIN:
+        yield f"stages that lanes share are not modelled ({name}: interleave {pipeline.interleave})"
+    if pipeline.type == "ClcFetchAsync":
+        yield f"the protocol of a dynamic tile scheduler is not modelled ({name})"
+
+
+def _tensor_core(resource: Resource) -> Iterator[str]:
+    """tcgen05 works, tensor memory, and barriers that tcgen05.commit arrives on."""
+    works = [w.name for w in resource.works if engine_of(resource, w) is Engine.TCGEN05]
+    pipeline = resource.pipeline
+    committed = pipeline and (
+        Signal.COMMIT in (pipeline.producer_signal, pipeline.consumer_signal) or "Umma" in pipeline.type
+    )
+    if works or committed or resource.space is Space.TMEM:
+        where = f"{resource.name}.{works[0]}" if works else resource.name
+        yield f"fences and waits of tcgen05 and the lifetime of tensor memory are not modelled ({where})"

@@ -1,0 +1,86 @@
+"""What the verifier does not model is named, and never called safe."""
+
+from dataclasses import replace
+
+import pytest
+
+from warpdraft.core.document import OpKind, Pipeline, Resource, Signal, Space
+from warpdraft.core.hazards.examples import (
+    accumulator,
+    acquire,
+    commit,
+    document,
+    fence,
+    loop,
+    op,
+    release,
+    ring,
+    task,
+    wait,
+    work,
+)
+from warpdraft.core.unmodelled import unmodelled
+from warpdraft.core.verify import verify
+
+
+def copy(*extra, resources=(), fields=None, **pipeline):
+    """A ring that is right in all that is modelled."""
+    return document(
+        "copy",
+        task("load", 0, 1, *extra, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, *extra, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(**pipeline), *resources),
+        **(fields or {}),
+    )
+
+
+FEATURES = {
+    "cluster": (copy(fields={"cluster": (2, 1, 1)}), "cluster of 2 x 1 x 1"),
+    "multicast": (copy(multicast=(0, 1)), "multicast copies are not modelled (ab"),
+    "layout": (copy(cta_layout=(1, 2, 1, 1)), "(ab: cta_layout"),
+    "leader": (copy(consumer_cta_leader=True), "(ab: consumer)"),
+    "interleave": (copy(interleave=(2, 1, 1, 1)), "(ab: interleave"),
+    "target": (copy(fields={"target": "sm_120a"}), "target sm_120a"),
+    "pdl": (copy(resources=(Resource("grid", Space.PDL),)), "dependent launches is not modelled (grid)"),
+    "halves": (copy(op(OpKind.CLUSTER_ARRIVE), op(OpKind.CLUSTER_WAIT)), "two halves"),
+    "commit": (
+        copy(resources=(replace(ring("x"), pipeline=Pipeline(2, consumer_signal=Signal.COMMIT)),)),
+        "fences and waits of tcgen05",
+    ),
+    "tmem": (copy(resources=(Resource("t", Space.TMEM),)), "lifetime of tensor memory are not modelled (t)"),
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_feature_that_is_not_modelled_is_never_safe(name):
+    schedule, words = FEATURES[name]
+    report = verify(schedule)
+    assert report.verdict == report.scope.kind == "incomplete" and words in report.scope.reason
+    assert not report.errors
+
+
+def test_all_features_are_named():
+    both = unmodelled(replace(FEATURES["multicast"][0], cluster=(2, 2, 1)))
+    assert len(both) == 2 and all(reason in verify(FEATURES["multicast"][0]).scope.reason for reason in both[1:])
+
+
+def test_an_error_outweighs_it():
+    broken = replace(FEATURES["cluster"][0], tasks=FEATURES["cluster"][0].tasks[:1], graph=())
+    assert verify(broken).verdict == "unsafe"
+
+
+def test_what_is_modelled_has_no_reason():
+    assert unmodelled(copy()) == () and verify(copy()).verdict == "safe"
+    assert unmodelled(replace(copy(resources=(accumulator(),)), target="sm_100a")) == ()
+
+
+def test_a_target_that_does_not_exist_is_an_error():
+    report = verify(replace(copy(), target="sm90"))
+    assert [f.code for f in report.errors] == ["WD116"] and "'sm90'" in report.errors[0].message
+
+
+def test_a_work_that_neither_produces_nor_consumes_raises_nothing():
+    odd = copy()
+    resource = odd.resources[0]
+    works = tuple(replace(w, role="both") for w in resource.works)
+    assert verify(replace(odd, resources=(replace(resource, works=works),))).document == "copy"
