@@ -14,10 +14,10 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR: # an interrupted install starts again
-.PHONY: help app dev test test-long lint format docs clean
+.PHONY: help app dev test test-long lint format docs screenshots clean
 
 help: ## say what can be done
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 app: $(APP_READY) ## install what is missing, then open the editor (PORT=5006, OPEN=file.warpdraft.json)
 	@scripts/setup_system.sh $(VENV) graphviz
@@ -42,6 +42,9 @@ format: $(TEST_READY) ## rewrite files in the house style
 
 docs: $(TEST_READY) ## bring docs/ into step with the code
 	$(BIN)/python scripts/docs_write.py --slow
+
+screenshots: dev ## take the pictures of docs/images anew
+	$(BIN)/python scripts/screenshots.py
 
 clean: ## remove what was installed and built
 	rm -rf $(VENV) build *.egg-info

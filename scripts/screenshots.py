@@ -1,0 +1,119 @@
+"""Make docs/images/*.png: the editor's main states, taken of a running editor in a headless Chromium.
+
+    python scripts/screenshots.py [NAME ...]
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copy
+
+from find_browser import LAUNCH_ARGS, find_browser
+from playwright.sync_api import Page, sync_playwright
+from served import FIND_EDITOR, served
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "assets" / "examples"
+IMAGES = ROOT / "docs" / "images"
+DOCUMENTS = ("persistent_gemm", "broken_deadlock", "broken_early_release")
+SETTLED = f"() => {{ const e = {FIND_EDITOR}; return e && e.dataset.revision !== '' && e.dataset.revision === e.dataset.checked }}"
+
+
+def settled(page: Page) -> None:
+    """The newest edit is verified, and the timeline predicted."""
+    page.wait_for_function(SETTLED)
+    page.locator(".warpdraft .tabs .summary", has_text="predicted").wait_for()
+    page.wait_for_timeout(900)
+
+
+def opened(page: Page, name: str) -> None:
+    page.get_by_label("Open document").select_option(f"{name}.warpdraft.json")
+    page.locator(f".warpdraft .files option[value='{name}.warpdraft.json']").first.wait_for(state="attached")
+    page.locator(".warpdraft .verdict.unsafe").wait_for()
+    settled(page)
+
+
+def safe(page: Page) -> None:
+    page.locator(".warpdraft .op", has_text="acc.mma").first.click()
+
+
+def finding(page: Page) -> None:
+    opened(page, "broken_early_release")
+    page.locator(".warpdraft .finding .what").first.click()
+    page.locator(".warpdraft .explained .witness li").first.wait_for()
+    page.locator(".warpdraft .fix, .warpdraft .explained .page").first.wait_for()
+
+
+def split(page: Page) -> None:
+    page.locator(".warpdraft .column[data-task=load] .task-name").click()
+    form = page.get_by_role("form", name="Split load")
+    form.locator("input[name=name]").fill("load_b")
+    form.get_by_role("button", name="Split").click()
+    page.locator(".warpdraft .column[data-task=load_b]").wait_for()
+    settled(page)
+
+
+def deadlock(page: Page) -> None:
+    opened(page, "broken_deadlock")
+    page.locator(".warpdraft .finding .what").first.click()
+    page.get_by_role("button", name="Replay").click()
+    page.locator(".warpdraft .debugger .said", has_text="stuck").wait_for()
+
+
+def code(page: Page) -> None:
+    page.get_by_role("tab", name="Generated code").click()
+    page.locator(".warpdraft .op", has_text="acc.mma").first.click()
+    page.locator(".warpdraft .code li.lit").first.wait_for()
+
+
+def dark(page: Page) -> None:
+    safe(page)
+
+
+STATES: dict[str, Callable[[Page], None]] = {
+    "safe": safe,
+    "editor": finding,
+    "split": split,
+    "deadlock": deadlock,
+    "code": code,
+    "dark": dark,
+}
+
+
+def main(wanted: list[str]) -> int:
+    """Exit code 1 where there is no browser, 2 for a name that is no state."""
+    if unknown := [name for name in wanted if name not in STATES]:
+        print(f"no such image: {', '.join(unknown)}; there are {', '.join(STATES)}", file=sys.stderr)
+        return 2
+    browser = find_browser()
+    if browser is None:
+        print("no Chromium found: make dev installs one, or says why it cannot", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        for name in DOCUMENTS:
+            copy(EXAMPLES / f"{name}.warpdraft.json", folder)
+            copy(EXAMPLES / f"{name}.py", folder)
+        chromium = playwright.chromium.launch(executable_path=browser, args=list(LAUNCH_ARGS))
+        with served(Path(folder, "persistent_gemm.warpdraft.json")) as server:
+            for name in wanted or STATES:
+                scheme = "dark" if name == "dark" else "light"
+                page = chromium.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+                page.goto(server.address)
+                page.locator(".warpdraft .op").first.wait_for()
+                settled(page)
+                STATES[name](page)
+                page.mouse.move(720, 4)
+                page.wait_for_timeout(600)
+                page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
+                page.close()
+                for kept in Path(folder).glob("*.autosave"):
+                    kept.unlink()
+                print(f"docs/images/{name}.png")
+        chromium.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
