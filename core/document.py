@@ -360,7 +360,10 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole schedule. Names of resources, barriers, mbarriers and groups share one namespace; op ids are unique."""
+    """A whole schedule. Names of resources, barriers, mbarriers and groups share one namespace; op ids are unique.
+
+    ``smem_capacity`` (bytes) and ``tmem_capacity`` (columns) lower what one CTA may use; None: what the target has.
+    """
 
     name: str
     target: str = "sm_90a"
@@ -373,3 +376,5 @@ class Document:
     graph: tuple[Edge, ...] = ()
     tasks: tuple[Task, ...] = ()
     kernel: Kernel | None = None
+    smem_capacity: int | None = None
+    tmem_capacity: int | None = None

@@ -1,4 +1,5 @@
-"""When two documents are the same schedule: equal apart from ids, source positions, and orders that mean nothing."""
+"""When two documents are the same schedule: equal apart from ids, source positions, and what means nothing: the order of
+arguments and edges, and the stage of an op whose pipeline chooses it."""
 
 from __future__ import annotations
 
@@ -23,22 +24,24 @@ def equal_schedules(a: Document, b: Document) -> bool:
 
 def without_positions(document: Document) -> Document:
     """``document`` with ids and source positions blanked, arguments and edges sorted."""
-    bare = _bare(document)
+    bare = _bare(document, frozenset(r.name for r in document.resources if r.pipeline))
     return replace(bare, graph=tuple(sorted(bare.graph, key=lambda e: (e.downstream, e.upstream))))
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: Any, rings: frozenset[str]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_bare(item) for item in value)
+        return tuple(_bare(item, rings) for item in value)
     if not is_dataclass(value):
         return value
     numbered = type(value).__name__ in NUMBERED
     changed = {
         f.name: POSITIONS[f.name]
         if f.name in POSITIONS and not (numbered and f.name == "id")
-        else _bare(getattr(value, f.name))
+        else _bare(getattr(value, f.name), rings)
         for f in fields(value)
     }
     if isinstance(value, Op):
         changed["args"] = tuple(sorted(changed["args"], key=lambda pair: pair[0]))
+        if value.target in rings:
+            changed["stage"] = None
     return replace(value, **changed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import index
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -22,33 +23,36 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 class Expression:
-    """Base of symbols and operations; Python's integer operators build larger expressions."""
+    """Base of symbols and operations; Python's integer operators build larger expressions.
+
+    The other side is an expression or an integer (anything with ``__index__``); else Python raises TypeError.
+    """
 
     __slots__ = ()
 
     def __add__(self, other: Integer) -> Operation:
-        return Operation("+", self, other)
+        return _operation("+", self, other)
 
     def __radd__(self, other: Integer) -> Operation:
-        return Operation("+", other, self)
+        return _operation("+", other, self)
 
     def __sub__(self, other: Integer) -> Operation:
-        return Operation("-", self, other)
+        return _operation("-", self, other)
 
     def __rsub__(self, other: Integer) -> Operation:
-        return Operation("-", other, self)
+        return _operation("-", other, self)
 
     def __mul__(self, other: Integer) -> Operation:
-        return Operation("*", self, other)
+        return _operation("*", self, other)
 
     def __rmul__(self, other: Integer) -> Operation:
-        return Operation("*", other, self)
+        return _operation("*", other, self)
 
     def __floordiv__(self, other: Integer) -> Operation:
-        return Operation("//", self, other)
+        return _operation("//", self, other)
 
     def __mod__(self, other: Integer) -> Operation:
-        return Operation("%", self, other)
+        return _operation("%", self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,18 @@ class Operation(Expression):
 Integer = int | Symbol | Operation
 
 
+def _operation(operator: str, left: Integer, right: Integer) -> Operation:
+    sides = []
+    for side in (left, right):
+        if not isinstance(side, Expression):
+            try:
+                side = index(side)  # NumPy's integers become plain ones
+            except TypeError:
+                return NotImplemented
+        sides.append(side)
+    return Operation(operator, *sides)
+
+
 def symbol(name: str, min: int = 0) -> Symbol:
     """A named run-time integer, such as a trip count; two uses of one name are one value."""
     if not name.isidentifier():
@@ -88,9 +104,12 @@ def symbol(name: str, min: int = 0) -> Symbol:
 
 def ceil_div(numerator: Integer, denominator: Integer) -> Integer:
     """``numerator / denominator``, rounded up."""
-    if isinstance(numerator, int) and isinstance(denominator, int):
-        return -(-numerator // denominator)
-    return Operation("ceil_div", numerator, denominator)
+    if isinstance(numerator, Expression) or isinstance(denominator, Expression):
+        found = _operation("ceil_div", numerator, denominator)
+        if found is NotImplemented:
+            raise TypeError(f"ceil_div takes integers and expressions, not {numerator!r} and {denominator!r}")
+        return found
+    return -(-index(numerator) // index(denominator))
 
 
 def evaluate(expression: Integer, values: Mapping[str, int]) -> int:

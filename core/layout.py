@@ -21,6 +21,16 @@ class Layout:
     tmem_columns: int
 
 
+def smem_capacity(document: Document) -> int:
+    """Bytes of shared memory that a CTA may use: the target's, or the lower limit that the document sets."""
+    return SMEM_CAPACITY if document.smem_capacity is None else min(SMEM_CAPACITY, document.smem_capacity)
+
+
+def tmem_capacity(document: Document) -> int:
+    """Columns of tensor memory that a CTA may use, by the same rule."""
+    return TMEM_CAPACITY if document.tmem_capacity is None else min(TMEM_CAPACITY, document.tmem_capacity)
+
+
 def layout(document: Document) -> Layout:
     """Mbarriers first, then resources in document order, each aligned; the phases of an alias group overlap."""
     barriers = 2 * sum(r.pipeline.stages for r in document.resources if r.pipeline)

@@ -156,7 +156,8 @@ class ScheduleWriter:
         if taken:
             raise ValueError(f"{op.id}: {taken[0]}= is an argument of the op itself, so it cannot be a value")
         arguments = [(key, self.value(value)) for key, value in op.args]
-        if op.stage is not None:
+        chosen = resource is not None and resource.pipeline is not None  # by the pipeline's cursor
+        if op.stage is not None and not chosen:
             arguments.append(("stage", str(op.stage)))
         if op.footprint is not None:
             storage = resource.storage if resource else None

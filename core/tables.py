@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from .arrivals import empty_count, full_count
 from .document import Document, Node, Op, Resource, Space
-from .layout import SMEM_CAPACITY, TMEM_CAPACITY, layout
+from .layout import layout, smem_capacity, tmem_capacity
 from .phrases import phrase
 
 REGISTERS = 65_536  # of a multiprocessor, sm_90 and sm_100
@@ -68,9 +68,22 @@ def register_table(document: Document) -> str:
 
 
 def memory_table(document: Document) -> str:
-    """Shared and tensor memory used."""
+    """Shared and tensor memory used; where resources have no storage of their own, at least so much."""
     found = layout(document)
-    lines = [f"shared memory: {found.smem_bytes} of {SMEM_CAPACITY} B (barriers {found.barrier_bytes} B)"]
+    unsized = [r for r in document.resources if r.pipeline and r.storage is None and r.space is Space.SMEM]
+    copied = sum(r.pipeline.stages * (r.pipeline.bytes or 0) for r in unsized)
+    notes = [f"barriers {found.barrier_bytes} B"]
+    notes += [_without_storage(r) for r in unsized]
+    least = "at least " if unsized else ""
+    used = f"{least}{found.smem_bytes + copied} of {smem_capacity(document)} B"
+    lines = [f"shared memory: {used} ({'; '.join(notes)})"]
     if found.tmem_columns:
-        lines.append(f"tensor memory: {found.tmem_columns} of {TMEM_CAPACITY} columns")
+        lines.append(f"tensor memory: {found.tmem_columns} of {tmem_capacity(document)} columns")
     return "\n".join(lines)
+
+
+def _without_storage(resource: Resource) -> str:
+    pipeline = resource.pipeline
+    if not pipeline.bytes:
+        return f"{resource.name}: storage not declared"
+    return f"{resource.name}: storage not declared, its copies bring {pipeline.stages} x {pipeline.bytes} B"

@@ -17,6 +17,7 @@ RECORDS = {
     "Symbol": "expressions",
     "Pipeline": "document",
 }  # not in the public face
+CAPACITIES = {"smem_capacity": "smem_capacity_bytes", "tmem_capacity": "tmem_capacity_columns"}
 
 
 def to_python(document: Document) -> str:
@@ -174,6 +175,9 @@ class _Module:
             ("cluster", literal(document.cluster)),
             ("name", literal(document.name)),
         ]
+        for field, keyword in CAPACITIES.items():
+            if getattr(document, field) is not None:
+                options.append((keyword, str(getattr(document, field))))
         if document.kernel is not None:
             options.append(("kernel", self.resources.kernel(document.kernel)))
         declared = self.declared()

@@ -6,7 +6,7 @@ from typing import Any
 
 from warpdraft.core.arrivals import derived_empty_count, derived_full_count
 from warpdraft.core.document import Document, Resource
-from warpdraft.core.layout import SMEM_CAPACITY, TMEM_CAPACITY, layout
+from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
 
 from . import words
 from .colors import task_colors
@@ -97,16 +97,15 @@ def _meters(document: Document) -> list[dict[str, Any]]:
         _meter(
             "SMEM",
             used.smem_bytes,
-            SMEM_CAPACITY,
+            smem_capacity(document),
             words.bytes_text(used.smem_bytes),
-            words.bytes_text(SMEM_CAPACITY),
+            words.bytes_text(smem_capacity(document)),
         )
     ]
     if used.tmem_columns:
+        columns = tmem_capacity(document)
         meters.append(
-            _meter(
-                "TMEM", used.tmem_columns, TMEM_CAPACITY, f"{used.tmem_columns}", f"{TMEM_CAPACITY} columns"
-            )
+            _meter("TMEM", used.tmem_columns, columns, f"{used.tmem_columns}", f"{columns} columns")
         )
     meters.append(_registers(document))
     return meters

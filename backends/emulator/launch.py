@@ -10,7 +10,7 @@ import numpy as np
 
 from warpdraft.core.document import Document, Loop, Resource, Value
 from warpdraft.core.expressions import Symbol, ceil_div, evaluate, symbols_of
-from warpdraft.core.layout import SMEM_CAPACITY, layout
+from warpdraft.core.layout import layout, smem_capacity
 from warpdraft.core.tree import walk
 
 from .dtypes import Dtype, dtype_of, encode
@@ -110,9 +110,9 @@ def prepare(
     persistent = bool(_tile_counts(document))
     grid = max(1, min(work_tiles, sms) if persistent else work_tiles)
     placed = layout(document)
-    if placed.smem_bytes > SMEM_CAPACITY:
+    if placed.smem_bytes > smem_capacity(document):
         raise EmulationError(
-            f"{placed.smem_bytes} bytes of shared memory are needed; a CTA has {SMEM_CAPACITY}"
+            f"{placed.smem_bytes} bytes of shared memory are needed; a CTA has {smem_capacity(document)}"
         )
     resources = {r.name: r for r in document.resources}
     offsets = {n: o for n, o in placed.offsets.items() if resources[n].space == "smem"}

@@ -63,6 +63,22 @@ def assemble(
     )
 
 
+def checked_graph(graph: Any) -> Graph:
+    """``graph``, if it maps resources to lists of resources. Raises ScheduleError."""
+    if not isinstance(graph, Mapping):
+        raise refuse(
+            "the dependency graph must be a mapping {downstream: [upstream, ...]}, "
+            f"not {type(graph).__name__}; {{}} draws none"
+        )
+    for downstream, upstreams in graph.items():
+        if not isinstance(upstreams, list | tuple):
+            name = getattr(downstream, "name", "") or type(downstream).__name__
+            raise refuse(
+                f"the dependency graph gives {name!r} a {type(upstreams).__name__}; give it a list of upstream resources"
+            )
+    return graph
+
+
 def _objects(tasks: Sequence[Task], graph: Graph) -> Iterator[Any]:
     for task in tasks:
         yield from task.resources

@@ -8,6 +8,7 @@ from typing import Any
 from ..document import OpKind, Token
 from .errors import refuse
 from .frames import stored_as
+from .integers import optional_integer
 from .recording import CapturedOp, Recorder
 from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
@@ -16,10 +17,12 @@ RESERVED = ("stage", "footprint", "tx", "results")  # of the op, unless the work
 
 
 def pipeline_op(
-    recorder: Recorder, resource: Any, kind: OpKind, /, **reserved: Any
+    recorder: Recorder, resource: Any, kind: OpKind, /, *positional: Any, **reserved: Any
 ) -> DataFlowToken | Tokens:
-    """Record an op of the resource's pipeline."""
+    """Record an op of the resource's pipeline. Raises ScheduleError for arguments that it cannot have."""
     _refuse_group(resource)
+    if positional:
+        raise refuse(f"{kind.value}() takes no positional arguments, and is given {positional[0]!r}")
     if unknown := set(reserved) - set(RESERVED):
         raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
     variable = stored_as(sys._getframe(1))
@@ -54,10 +57,14 @@ def call_work(
 def _results(
     recorder: Recorder, op: CapturedOp, reserved: dict[str, Any], base: str, names: tuple[str, ...]
 ) -> DataFlowToken | Tokens:
-    op.stage, op.tx, op.footprint = reserved.get("stage"), reserved.get("tx"), reserved.get("footprint")
-    for key in ("stage", "tx"):
-        if type(reserved.get(key)) not in (int, type(None)):
-            raise refuse(f"{key}= must be an integer known at capture, not {reserved[key]!r}")
+    resource = op.target
+    op.stage, op.tx = (optional_integer(f"{key}=", reserved.get(key)) for key in ("stage", "tx"))
+    if op.stage is not None and resource.pipeline_config is not None:
+        raise refuse(
+            f"{op.work or op.kind.value}(stage=): the pipeline of {resource.name or type(resource).__name__!r} chooses the "
+            "stage by its cursor; leave stage= out"
+        )
+    op.footprint = reserved.get("footprint")
     if reserved.get("results") is not None:
         return named_results(recorder, op, reserved["results"])
     return declared(recorder, op, base, names)

@@ -8,6 +8,7 @@ from typing import Any
 from .. import document
 from ..expressions import Integer
 from .errors import refuse
+from .integers import integer, size
 from .works import plain
 
 
@@ -24,12 +25,15 @@ def GmemTensor(
     """
     if role not in ("in", "out"):
         raise refuse(f'role of tensor {name!r} is "in" or "out", not {role!r}')
+    if not isinstance(shape, tuple | list):
+        raise refuse(f"shape of tensor {name!r} must be a tuple of sizes, not {shape!r}")
     given = tuple(range(len(shape))) if order is None else tuple(int(d) for d in order)
     if sorted(given) != list(range(len(shape))):
         raise refuse(
             f"order of tensor {name!r} must name each of its {len(shape)} dimensions once, not {given}"
         )
-    return document.Tensor(name, tuple(shape), str(plain(dtype)), given, role)
+    extents = tuple(size(f"an extent of tensor {name!r}", extent) for extent in shape)
+    return document.Tensor(name, extents, str(plain(dtype)), given, role)
 
 
 def Kernel(
@@ -48,9 +52,13 @@ def Kernel(
         name=name,
         tensors=tuple(tensors),
         parameters=tuple((key, plain(value)) for key, value in (parameters or {}).items()),
-        trip_counts=tuple((symbols or {}).items()),
-        grid=grid,
+        trip_counts=tuple((key, size(f"symbol {key!r}", value)) for key, value in (symbols or {}).items()),
+        grid=size("grid", grid),
         reference=reference,
-        sizes=tuple((sizes or {}).items()),
-        small_sizes=tuple((small_sizes or {}).items()),
+        sizes=_sizes(sizes),
+        small_sizes=_sizes(small_sizes),
     )
+
+
+def _sizes(sizes: Mapping[str, int] | None) -> tuple[tuple[str, int], ...]:
+    return tuple((name, integer(f"size {name!r}", value)) for name, value in (sizes or {}).items())

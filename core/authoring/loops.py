@@ -11,18 +11,28 @@ from ..document import GuardKind
 from ..expressions import Operation, Symbol, symbol
 from .errors import refuse
 from .frames import caller, stored_as
+from .integers import integer, size
+from .novalue import NoValue
 from .queues import WorkQueue
 from .recording import CapturedGuard, CapturedLoop, Recorder, recorder
 from .resources import MemoryResource
 from .tokens import DataFlowToken
 
 
-class LoopHandle:
+class LoopHandle(NoValue):
     """What ``with domain_loop(...) as k`` yields. It names the loop; as a work's argument it is the iteration."""
+
+    hint = (
+        "guard a block with `with k.first_iter():`, k.last_iter() or k.every(n), test a run-time condition with "
+        "when_true(), or compute with it inside a work that takes it as an argument"
+    )
 
     def __init__(self, recorder: Recorder, var: str) -> None:
         self._recorder = recorder
         self._var = var
+
+    def __repr__(self) -> str:
+        return f"<loop {self._var}>"
 
     def loop_variable(self, at: Recorder | None) -> str:
         """The loop's name in the schedule of ``at``; a loop of another schedule stays unresolved."""
@@ -38,7 +48,11 @@ class LoopHandle:
 
     def every(self, period: int, start: int = 0) -> Block:
         """A block that runs in iterations ``start``, ``start + period``, ..."""
-        return self._guard(GuardKind.EVERY, period=int(period), start=int(start))
+        return self._guard(
+            GuardKind.EVERY,
+            period=integer("the period of every()", period),
+            start=integer("the start of every()", start),
+        )
 
     def skippable(self) -> Block:
         """A block that is left out on tiles that the tile loop skips."""
@@ -55,6 +69,7 @@ class Block:
     def __init__(self, recorder: Recorder, node: CapturedGuard) -> None:
         self._recorder = recorder
         self._node = node
+        recorder.expect(node, f"{node.kind.value}()")
 
     def __enter__(self) -> None:
         self._recorder.open(self._node)
@@ -70,6 +85,7 @@ class LoopBlock:
         self._recorder = recorder
         self._node = node
         self._name = name
+        recorder.expect(node, "domain_loop()" if node.kind == "domain" else "work_tile_loop()")
 
     def __enter__(self) -> LoopHandle:
         wanted = stored_as(sys._getframe(1)) or self._node.var
@@ -126,7 +142,9 @@ def when_false(cond: Any, key: Any = None) -> Block:
 def elect_warp(warp: int) -> Block:
     """A block for warp ``warp`` of the task alone."""
     at = recorder("elect_warp()")
-    return Block(at, CapturedGuard(0, GuardKind.ELECT_WARP, caller().source, warp=int(warp)))
+    return Block(
+        at, CapturedGuard(0, GuardKind.ELECT_WARP, caller().source, warp=integer("elect_warp()", warp))
+    )
 
 
 def elect_lane() -> Block:
@@ -170,7 +188,8 @@ def _condition(kind: GuardKind, cond: Any, key: Any) -> Block:
                 "when_false() cannot negate an iteration predicate; guard the other iterations instead"
             )
         if isinstance(cond, Every):
-            return Block(at, CapturedGuard(0, GuardKind.EVERY, source, period=cond.period, start=cond.start))
+            period, start = integer("Every.period", cond.period), integer("Every.start", cond.start)
+            return Block(at, CapturedGuard(0, GuardKind.EVERY, source, period=period, start=start))
         return Block(at, CapturedGuard(0, cond.kind, source))
     name = None if key is None else _key(key)
     if isinstance(cond, DataFlowToken):
@@ -188,11 +207,9 @@ def _key(key: Any) -> str:
 
 
 def _bound(what: str, value: Any) -> int | Symbol | Operation:
-    if isinstance(value, int | Symbol | Operation) and not isinstance(value, bool):
-        return value
     if callable(value):
         return symbol(_function_name(value).replace(".", "_"))
-    raise refuse(f"{what} must be an integer, a symbol or an expression of symbols, not {value!r}")
+    return size(what, value)
 
 
 def _predicate(skip_if: Any) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .. import document
 from ..document import Document
 from ..expressions import Symbol
-from .assembly import assemble
+from .assembly import assemble, checked_graph
 from .errors import ScheduleError, refuse
 from .frames import caller
+from .integers import integer, optional_integer
 from .memory import SmemAllocator, TmemAllocator
 from .resources import MemoryResource
 from .tasks import Task
@@ -28,8 +29,6 @@ WITHOUT_MEANING = {
     "skip_validation",
     "tmem_ptr_i32",
     "verbose",
-    "smem_capacity_bytes",
-    "tmem_capacity_columns",
     "exhaustive_deadlock_race_check",
     "assume_pdl_wait_completed",
 }
@@ -40,7 +39,8 @@ class TaskManager:
 
     Building it builds ``document`` and never raises for what the verifier reports; ScheduleError only for what a document
     cannot represent. ``name`` is the document's (default: the kernel's, else the file's); ``resources`` and ``symbols``
-    declare, in order, what tasks do not use or what should come first.
+    declare, in order, what tasks do not use or what should come first. ``smem_capacity_bytes`` and
+    ``tmem_capacity_columns`` lower what a CTA may use (None: what the target has).
     """
 
     def __init__(
@@ -56,26 +56,32 @@ class TaskManager:
         name: str = "",
         resources: Iterable[Any] = (),
         symbols: Iterable[Symbol] = (),
+        smem_capacity_bytes: int | None = None,
+        tmem_capacity_columns: int | None = None,
         **other: Any,
     ) -> None:
         if unknown := set(other) - WITHOUT_MEANING:
             raise TypeError(f"TaskManager() got unexpected keywords {sorted(unknown)}")
-        if len(cluster) != 3:
-            raise refuse(f"cluster has three dimensions, not {cluster!r}")
+        if not isinstance(cluster, tuple | list) or len(cluster) != 3:
+            raise refuse(f"cluster has three dimensions, such as (2, 1, 1), not {cluster!r}")
+        if not isinstance(tasks, list | tuple) or not all(isinstance(task, Task) for task in tasks):
+            raise refuse(f"tasks must be a list of tasks, not {tasks!r:.60}")
         self.tasks = list(tasks)
         self.smem_allocator = smem_allocator
         self.tmem_allocator = tmem_allocator
         self._document = assemble(
             self.tasks,
-            resource_dependency_graph,
+            checked_graph(resource_dependency_graph),
             [a for a in (smem_allocator, tmem_allocator) if a is not None],
             list(resources),
             list(symbols),
             Document(
                 name=name or (kernel.name if kernel else _file_stem()),
                 target=target,
-                cluster=tuple(int(c) for c in cluster),  # type: ignore[arg-type]
+                cluster=tuple(integer("a dimension of cluster", c) for c in cluster),  # type: ignore[arg-type]
                 kernel=kernel,
+                smem_capacity=optional_integer("smem_capacity_bytes", smem_capacity_bytes),
+                tmem_capacity=optional_integer("tmem_capacity_columns", tmem_capacity_columns),
             ),
         )
 

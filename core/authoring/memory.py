@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from .errors import refuse
+from .integers import integer
 
 A = TypeVar("A", "SmemAllocation", "TmemAllocation")
 
@@ -25,7 +26,9 @@ class SmemAllocation:
 
     def __post_init__(self) -> None:
         if self.dtype is not None and self.size_bytes == 0:
-            self.size_bytes = self.count * int(self.dtype.width) // 8
+            self.size_bytes = integer("count", self.count) * int(self.dtype.width) // 8
+        self.size_bytes = integer(f"size_bytes of {self.name!r}", self.size_bytes)
+        self.alignment = integer(f"alignment of {self.name!r}", self.alignment)
 
 
 @dataclass(eq=False)
@@ -36,6 +39,9 @@ class TmemAllocation:
     num_columns: int
     offset: int = field(init=False, default=0)
     copies: int = field(init=False, default=1)
+
+    def __post_init__(self) -> None:
+        self.num_columns = integer(f"num_columns of {self.name!r}", self.num_columns)
 
 
 class LayoutAllocator(Generic[A]):

@@ -8,6 +8,7 @@ from typing import Any
 from ..document import Pipeline, Signal
 from .enums import PipelineOp, PipelineType, SignalingThreads
 from .errors import refuse
+from .integers import index_of, integer, optional_integer
 
 Signaling = SignalingThreads | Signal | str | None
 Group = Any  # an arrival count, anything with a `.size`, or None: derive
@@ -49,10 +50,23 @@ class PipelineConfig:
     async_producer_op: Any = PipelineOp.AsyncThread
 
     def __post_init__(self) -> None:
-        if type(self.num_stages) is not int or self.num_stages < 1:
+        if (index_of(self.num_stages) or 0) < 1:
             raise refuse(f"num_stages must be a positive integer, not {self.num_stages!r}")
+        object.__setattr__(self, "num_stages", integer("num_stages", self.num_stages))  # also NumPy's
+        optional_integer("num_bytes", self.num_bytes)
+        if self.pipeline_type and _type_name(self.pipeline_type) not in list(PipelineType):
+            raise refuse(f"pipeline_type {self.pipeline_type!r} is not one of {', '.join(PipelineType)}")
         for side in ("producer", "consumer"):
+            count_of(getattr(self, f"{side}_group"))
             threads = getattr(self, f"{side}_signaling_threads")
+            if (
+                threads is not None
+                and not isinstance(threads, SignalingThreads)
+                and threads not in list(Signal)
+            ):
+                raise refuse(
+                    f"{side}_signaling_threads {threads!r} is neither a SignalingThreads nor one of {', '.join(Signal)}"
+                )
             if (
                 isinstance(threads, SignalingThreads)
                 and SignalingThreads.All in threads
@@ -68,16 +82,12 @@ class PipelineConfig:
 
     def record(self) -> Pipeline:
         """The document's pipeline. Raises ScheduleError for counts that are no number."""
-        kind = (
-            PipelineType(str(getattr(self.pipeline_type, "value", self.pipeline_type)))
-            if self.pipeline_type
-            else ""
-        )
+        kind = PipelineType(_type_name(self.pipeline_type)) if self.pipeline_type else ""
         producer, consumer = self.producer_signaling_threads, self.consumer_signaling_threads
         return Pipeline(
             stages=self.num_stages,
             type=str(kind),
-            bytes=None if not self.num_bytes else int(self.num_bytes),
+            bytes=optional_integer("num_bytes", self.num_bytes) or None,
             producer_count=count_of(self.producer_group),
             consumer_count=count_of(self.consumer_group),
             producer_signal=_signal(producer, not kind or kind in THREAD_PRODUCERS),
@@ -92,15 +102,18 @@ class PipelineConfig:
         )
 
 
+def _type_name(kind: PipelineType | str) -> str:
+    return str(getattr(kind, "value", kind))
+
+
 def count_of(group: Group) -> int | None:
     """The arrival count that ``group`` stands for: itself, or its ``size``."""
-    if group is None or type(group) is int:
-        return group
-    size = getattr(group, "size", None)
-    try:
-        return int(size)
-    except (TypeError, ValueError):
-        raise refuse(f"{group!r} is no arrival count: give an integer or something with a .size") from None
+    if group is None:
+        return None
+    for number in (group, getattr(group, "size", None)):
+        if (found := index_of(number)) is not None:
+            return found
+    raise refuse(f"{group!r} is no arrival count: give an integer or something with a .size")
 
 
 def _signal(threads: Signaling, by_threads: bool) -> Signal | None:

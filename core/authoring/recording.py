@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any
 
 from ..document import GuardKind, OpKind, Source
-from .errors import refuse
+from .errors import ScheduleError, refuse
 from .frames import caller
 
 
@@ -75,6 +75,7 @@ class Recorder:
         self._number = 0
         self._first_at: dict[tuple[CodeType, int], int] = {}
         self._names: dict[str, int] = {}
+        self._expected: dict[int, tuple[CapturedLoop | CapturedGuard, str]] = {}  # blocks not yet entered
 
     def op(self, kind: OpKind, target: object = None, **fields: Any) -> CapturedOp:
         """Append an op, called from the author's present line."""
@@ -85,8 +86,23 @@ class Recorder:
         self._open[-1].append(node)
         return node
 
+    def expect(self, node: CapturedLoop | CapturedGuard, what: str) -> None:
+        """A block was made, by the call ``what``: it is to be entered before the schedule ends."""
+        self._expected[id(node)] = node, what
+
+    def finish(self) -> None:
+        """The schedule has ended. Raises ScheduleError for a block that was made and never entered."""
+        for node, what in self._expected.values():
+            raise ScheduleError(
+                f"{node.source}: this {what} is never entered, so nothing is inside it; write `with {what[:-1]}...):`"
+                if what.endswith("loop()")
+                else f"{node.source}: this {what} is never entered, so it guards nothing; open it with `with`"
+            )
+
     def open(self, node: CapturedLoop | CapturedGuard) -> None:
-        """Append a block; what follows goes into it until `close`."""
+        """Append a block; what follows goes into it until `close`. Raises ScheduleError for one that was opened before."""
+        if self._expected.pop(id(node), None) is None:
+            raise refuse("this block has been entered before; make another one")
         node.number = self._next()
         self._open[-1].append(node)
         self._open.append(node.body)

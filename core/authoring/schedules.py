@@ -41,6 +41,7 @@ def schedule(function: Callable[..., Any]) -> Callable[..., Schedule]:
         recorder = Recorder(function.__name__)
         with Recording(recorder):
             function(*args, **keywords)
+        recorder.finish()
         return Schedule(function.__name__, recorder.body, source)
 
     return capture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..document import Engine, OpKind
 from .errors import refuse
 from .frames import caller
+from .integers import integer, optional_integer
 from .recording import CapturedOp, recorder
 
 
@@ -25,10 +26,9 @@ class Named:
         return self.name or self.parameter or self.fallback
 
     def _record(self, kind: OpKind, **fields: int | None) -> CapturedOp:
-        for key, value in fields.items():
-            if type(value) not in (int, type(None)):
-                raise refuse(f"{kind.value}(): {key} must be an integer known at capture, not {value!r}")
-        return recorder(f"{kind.value}()").op(kind, self, **fields)
+        at = recorder(f"{kind.value}()")
+        numbers = {key: optional_integer(f"{kind.value}(): {key}", value) for key, value in fields.items()}
+        return at.op(kind, self, **numbers)
 
 
 class NamedBarrier(Named):
@@ -36,8 +36,8 @@ class NamedBarrier(Named):
 
     def __init__(self, id: int, threads: int, name: str | None = None) -> None:
         super().__init__(name, f"barrier_{id}")
-        self.id = int(id)
-        self.threads = int(threads)
+        self.id = integer("id of a named barrier", id)
+        self.threads = integer("threads of a named barrier", threads)
 
     def sync(self) -> None:
         """Arrive, and wait for the generation to complete."""
@@ -75,8 +75,8 @@ class MBarrier(Named):
 
     def __init__(self, name: str, count: int | None = None, stages: int = 1) -> None:
         super().__init__(name, "mbarrier")
-        self.count = count
-        self.stages = int(stages)
+        self.count = optional_integer("count of an mbarrier", count)
+        self.stages = integer("stages of an mbarrier", stages)
 
     def arrive(self, count: int | None = 1, stage: int | None = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives)."""

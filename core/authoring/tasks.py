@@ -8,6 +8,7 @@ from typing import Any
 from ..document import Source
 from .errors import refuse
 from .frames import caller
+from .integers import integer, optional_integer
 from .resources import MemoryResource
 from .schedules import Schedule
 
@@ -46,15 +47,15 @@ class Task:
             raise refuse("run_only_on_cta_id is not supported yet")
         if not isinstance(schedule, Schedule):
             raise refuse("schedule= must be what a function decorated with @schedule returns")
-        self.src_resources = list(src_resources)
-        self.dst_resources = list(dst_resources)
+        self.src_resources = _listed("src_resources", src_resources)
+        self.dst_resources = _listed("dst_resources", dst_resources)
         for resource in (*self.src_resources, *self.dst_resources):
             if not isinstance(resource, MemoryResource):
                 raise refuse(f"src_resources and dst_resources hold resources, not {type(resource).__name__}")
-        self.warp_idx = int(warp_idx)
-        self.num_warps = int(num_warps)
+        self.warp_idx = integer("warp_idx", warp_idx)
+        self.num_warps = integer("num_warps", num_warps)
         self.schedule = schedule
-        self.num_registers = None if num_registers is None else int(num_registers)
+        self.num_registers = optional_integer("num_registers", num_registers)
         self.name = name or schedule.name
         self.is_named = bool(name)
         self.source: Source = caller().source
@@ -63,3 +64,9 @@ class Task:
     def resources(self) -> list[MemoryResource]:
         """What it reads, then what it writes."""
         return [*self.src_resources, *self.dst_resources]
+
+
+def _listed(what: str, resources: Any) -> list[MemoryResource]:
+    if not isinstance(resources, list | tuple):
+        raise refuse(f"{what} must be a list of resources, not {resources!r:.60}")
+    return list(resources)

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 from .errors import refuse
 from .frames import unpacked_into
+from .novalue import NoValue
 
 if TYPE_CHECKING:
     from .recording import CapturedOp, Recorder
 
 
-class DataFlowToken:
+class DataFlowToken(NoValue):
     """One value that an op returns.
 
     A work that declares no ``returns`` yields one token, recorded on its first use, so that values nobody looks at leave no
     trace; it may be unpacked into as many tokens as the schedule asks for, called as the variables that take them. A token
     that is unpacked into another number than its work declares is recorded as written: the verifier reports it.
     """
+
+    hint = "use when_true(token), try_wait() or try_acquire(), or compute with it inside a work that takes it"
 
     def __init__(self, recorder: Recorder, op: CapturedOp | None, base: str, name: str = "") -> None:
         self._recorder = recorder
@@ -51,9 +54,6 @@ class DataFlowToken:
             raise refuse("a token can be unpacked into names, but not iterated over")
         bases = [name or f"{self._op.work}_{place}" for place, name in enumerate(wanted)]
         return iter(_resize(self._recorder, self._op, (), bases))
-
-    def __bool__(self) -> bool:
-        raise refuse("a token has no value at capture; use when_true(token) or try_wait()/try_acquire()")
 
     def __repr__(self) -> str:
         return f"<token {self._name or self._base}>"

@@ -10,8 +10,10 @@ from enum import Enum
 from typing import Any
 
 from ..document import Engine, Parameters, Value
+from ..expressions import Expression
 from .enums import WorkAttr
 from .errors import refuse
+from .integers import index_of
 
 SPEC = "__warpdraft_work__"
 UNSAID: Any = object()  # no footprint was given: that of the stock body's ``part``, else the default rule
@@ -131,6 +133,13 @@ def plain(value: Any) -> Value:
         return value
     if isinstance(value, tuple | list):
         return tuple(plain(v) for v in value)
+    if (number := index_of(value)) is not None:  # NumPy's integers
+        return number
+    if isinstance(value, Expression):
+        raise ValueError(
+            f"{value} is known only at run time and cannot be an argument; symbols stand in loop bounds: pass the loop's "
+            "variable or a token, or a number known at capture"
+        )
     if isinstance(value, type):
         return value.__name__
     raise ValueError(f"{value!r} cannot be stored; use numbers, strings, booleans, None and tuples of them")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Document, Space
 from ..findings import Finding
-from ..layout import SMEM_CAPACITY, layout
+from ..layout import layout, smem_capacity
 from .base import Hazard, error
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
 
@@ -15,15 +15,15 @@ CODE, NAME = "WD601", "smem-capacity"
 
 def check(document: Document) -> Iterator[Finding]:
     """The total of data and barriers against what fits."""
-    found = layout(document)
-    if found.smem_bytes > SMEM_CAPACITY:
+    found, capacity = layout(document), smem_capacity(document)
+    if found.smem_bytes > capacity:
         stored = [r for r in document.resources if r.storage and r.space is Space.SMEM]
         yield error(
             CODE,
             NAME,
-            f"{found.smem_bytes} B of shared memory do not fit into {SMEM_CAPACITY} B",
+            f"{found.smem_bytes} B of shared memory do not fit into {capacity} B",
             resources=tuple(r.name for r in stored),
-            expected=f"at most {SMEM_CAPACITY} B",
+            expected=f"at most {capacity} B",
             actual=f"{found.smem_bytes} B",
             notes=tuple(f"{r.name}: {r.storage.stages} x {r.storage.bytes} B" for r in stored if r.storage),
         )

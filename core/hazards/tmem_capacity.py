@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Document, Resource, Space, Storage
 from ..findings import Finding
-from ..layout import TMEM_CAPACITY, layout
+from ..layout import layout, tmem_capacity
 from .base import Hazard, error
 from .examples import document
 
@@ -17,14 +17,14 @@ LEAST = 32  # columns of one tcgen05.alloc (PTX ISA)
 def check(document: Document) -> Iterator[Finding]:
     """The total of columns, and the size of each allocation."""
     stored = [r for r in document.resources if r.storage and r.space is Space.TMEM]
-    used = layout(document).tmem_columns
-    if used > TMEM_CAPACITY:
+    used, capacity = layout(document).tmem_columns, tmem_capacity(document)
+    if used > capacity:
         yield error(
             CODE,
             NAME,
-            f"{used} columns of tensor memory do not fit into {TMEM_CAPACITY}",
+            f"{used} columns of tensor memory do not fit into {capacity}",
             resources=tuple(r.name for r in stored),
-            expected=f"at most {TMEM_CAPACITY} columns",
+            expected=f"at most {capacity} columns",
             actual=f"{used} columns",
             notes=tuple(
                 f"{r.name}: {r.storage.stages} x {r.storage.bytes} columns" for r in stored if r.storage

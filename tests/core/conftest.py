@@ -286,6 +286,8 @@ def documents(draw):
         graph=draw(several(edges)) if resources else (),
         tasks=tasks,
         kernel=draw(st.none() | KERNEL),
+        smem_capacity=draw(COUNT),
+        tmem_capacity=draw(COUNT),
     )
 
 
