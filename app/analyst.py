@@ -6,6 +6,7 @@ program is at both ends, and nothing else writes to the pipe.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sys
@@ -52,4 +53,5 @@ def write_frame(stream: BinaryIO, value: Any) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(BrokenPipeError):  # the editor has ended, or been killed
+        main()

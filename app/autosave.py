@@ -20,13 +20,16 @@ class Autosave:
         self._worker = Worker("warpdraft-autosave", linger=5.0)
         self.problem = ""
 
-    def keep(self, document: Document, path: Path) -> None:
-        """Keep ``document`` as the unsaved state of ``path``."""
+    def keep(
+        self, document: Document, path: Path, kept: Callable[[], None] = lambda: None
+    ) -> None:
+        """Keep ``document`` as the unsaved state of ``path``; ``kept`` is called when it is on disk."""
 
         def job(stale: Callable[[], bool]) -> None:
             try:
                 self._save(document, autosave_of(path))
                 self.problem = ""
+                kept()
             except DocumentError as error:
                 self.problem = str(error)
 

@@ -48,6 +48,7 @@ DEPENDS = {
     "selection": ("selection", "history", "report"),
     "details": ("selection", "history", "report", "fixes"),
     "timeline_facts": ("timeline",),
+    "kept": ("kept",),
     "code": ("code",),
     "source": ("python", "path"),
     "log": (),
@@ -118,6 +119,8 @@ class Page:
         match pane:
             case "chrome":
                 return chrome_view(session, self.folder, self._runner.running)
+            case "kept":
+                return session.kept
             case "resources":
                 return resources_view(document)
             case "graph":

@@ -78,6 +78,8 @@ def editor(folder: Folder) -> pn.viewable.Viewable:
     session = open_session(folder.start, post=poster(document) if document else None)
     page = Page(session, folder)
     if document is not None:
+        # The page tells of a lost connection itself, and is loaded anew by the person: its session may be gone.
+        document.config.update(reconnect_session=False, notifications=None, notify_connection_status=False)
         document.on_session_destroyed(lambda context: page.close())
     return page.component
 

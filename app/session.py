@@ -49,6 +49,7 @@ class Session(param.Parameterized):
     timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
     code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
     python = param.ClassSelector(class_=Result, default=Result(), doc="The authoring source, written back.")
+    kept = param.Integer(0, doc="The newest revision that would survive a crash.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)
     recovery = param.ClassSelector(
         class_=Document, allow_None=True, doc="Unsaved changes found beside the file."
@@ -237,10 +238,15 @@ class Session(param.Parameterized):
         if self._autosave.problem and not self._told:
             self._told = True
             self.say("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
+        revision = self.revision
         if self.dirty:
-            self._autosave.keep(self.document, self.path)
+            self._autosave.keep(self.document, self.path, lambda: self.post(lambda: self._now_kept(revision)))
         else:
             self._autosave.drop(self.path)
+            self._now_kept(revision)
+
+    def _now_kept(self, revision: int) -> None:
+        self.kept = max(self.kept, revision)
 
     # Results
 

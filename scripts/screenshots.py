@@ -1,6 +1,6 @@
 """Make docs/images/*.png: the editor's main states, taken of a running editor in a headless Chromium.
 
-    python scripts/screenshots.py [NAME ...]
+python scripts/screenshots.py [NAME ...]
 """
 
 import sys
@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "assets" / "examples"
 IMAGES = ROOT / "docs" / "images"
 DOCUMENTS = ("persistent_gemm", "broken_deadlock", "broken_early_release")
-SETTLED = f"() => {{ const e = {FIND_EDITOR}; return e && e.dataset.revision !== '' && e.dataset.revision === e.dataset.checked }}"
+SETTLED = f"""() => {{ const e = {FIND_EDITOR};
+  return e && e.dataset.revision !== "" && e.dataset.revision === e.dataset.checked }}"""
 
 
 def settled(page: Page) -> None:

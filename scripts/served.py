@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CODE = "import sys; from pathlib import Path; from warpdraft.app.server import serve; serve(Path(sys.argv[1]), int(sys.argv[2]), False)"
+CODE = """
+import sys
+from pathlib import Path
+from warpdraft.app.server import serve
+serve(Path(sys.argv[1]), int(sys.argv[2]), False)
+"""
 
 
 class Server:

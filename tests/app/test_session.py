@@ -263,3 +263,11 @@ def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
     session.do_all(fix.edits, fix.title)
     assert session.fixes == {} and session.history.titles == ("Rename it",)
     session.close()
+
+
+def test_what_is_kept_is_acknowledged(session):
+    session.do(RENAME)
+    assert session.settle() and session.kept == session.revision == 1
+    assert TOOLS.load(autosave_of(session.path)) == session.document
+    session.undo()
+    assert session.kept == 2

@@ -1,16 +1,12 @@
 """The editor in a process of its own, and a page on it that notes what it asked for outside."""
 
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 from shutil import copy
 
 import pytest
+from served import served
 
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
-SERVE = "import sys; from pathlib import Path; from warpdraft.app.server import serve; serve(Path(sys.argv[1]), 0, False)"
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +22,8 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder, chromium):
     """The address of an editor on the persistent GEMM."""
-    command = [sys.executable, "-c", SERVE, str(folder / "persistent_gemm.warpdraft.json")]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    address = next(word for word in server.stdout.readline().split() if word.startswith("http"))
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    yield address
-    server.terminate()
-    server.wait(10)
+    with served(folder / "persistent_gemm.warpdraft.json") as server:
+        yield server.address
 
 
 class Editor:
@@ -127,3 +112,9 @@ def editor(page, address, folder):
     yield editor
     assert not editor.errors
     assert not editor.outside
+
+
+@pytest.fixture
+def opened(folder):
+    """Opens a page on a server of the test's own, which may end."""
+    return lambda page, server: Editor(page, server.document.parent).open(server.address)

@@ -7,6 +7,7 @@ import { Findings } from "./findings.jsx";
 import { Details } from "./details.jsx";
 import { Drawers } from "./drawers.jsx";
 import { Dialogs } from "./dialogs.jsx";
+import { Disconnected } from "./connection.jsx";
 import { useAddress } from "./address.js";
 import { handleKey } from "./keys.js";
 import { Splitter, stored } from "./splitter.jsx";
@@ -14,7 +15,7 @@ import { Splitter, stored } from "./splitter.jsx";
 const NONE = {};
 const LATER = "warpdraft.layout";
 
-export function Editor({ state, send, model, root, timeline }) {
+export function Editor({ state, send, model, root, timeline, lost }) {
   const [sizes, setSizes] = useState(() => ({ left: 248, right: 352, graph: 190, bottom: 248, ...stored(LATER) }));
   const [theme, setTheme] = useState(() => stored("warpdraft.theme")?.name ?? preferred());
   const [dialog, setDialog] = useState(null);
@@ -65,6 +66,7 @@ export function Editor({ state, send, model, root, timeline }) {
         <Splitter name="drawer" axis="y" value={sizes.bottom} sign={-1} min={32} max={640} set={(v) => resize("bottom", v)} area="s4" />
         <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} model={model} />
       </main>
+      {lost && <Disconnected />}
       <Dialogs dialog={dialog} setDialog={setDialog} state={state} send={send} root={root} />
     </>
   );

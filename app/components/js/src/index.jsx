@@ -1,6 +1,7 @@
 /* The editor's page. Python owns the state: each parameter holds one pane's state as JSON text; the page draws it and sends
    intents back. Nothing here decides anything about schedules. */
 import { render as draw } from "preact";
+import { watchConnection } from "./connection.jsx";
 import { Editor } from "./editor.jsx";
 import page from "../../../../assets/styles/page.css";
 import theme from "../../../../assets/styles/theme.css";
@@ -50,8 +51,10 @@ export function render({ model }) {
   const state = new State();
   const local = { selection: null };
   let pending = false;
+  let lost = false;
   const timeline = { element: null };
   const send = (intent) => {
+    if (lost) return; // nobody is there to carry it out
     if (intent.type === "select") local.selection = { ...intent, ops: intent.kind === "op" ? intent.ids : [], resources: [] };
     const message = { revision: state.panes.chrome?.revision ?? 0, ...intent };
     model.send_msg(JSON.parse(JSON.stringify(message))); // less what is undefined
@@ -61,11 +64,12 @@ export function render({ model }) {
     pending = false;
     const panes = local.selection ? { ...state.panes, selection: { ...state.panes.selection, ...local.selection } } : state.panes;
     const focused = root.contains(root.getRootNode().activeElement);
-    draw(<Editor state={panes} send={send} model={model} root={root} timeline={timeline} />, root);
+    draw(<Editor state={panes} send={send} model={model} root={root} timeline={timeline} lost={lost} />, root);
     // What had the focus may be gone: then the keys go on working.
     if (focused && !root.contains(root.getRootNode().activeElement)) root.focus({ preventScroll: true });
     const chrome = panes.chrome;
     root.dataset.revision = chrome?.revision ?? "";
+    root.dataset.kept = panes.kept ?? "";
     root.dataset.checked = chrome && !chrome.verdict.checking ? chrome.revision : "";
   };
   const redraw = () => {
@@ -86,5 +90,6 @@ export function render({ model }) {
   timeline.element = model.get_child("timeline");
   show(); // at once: what is embedded must have its place when this returns
   model.send_msg({ type: "hello" });
+  setTimeout(() => watchConnection(() => { lost = true; redraw(); }));
   return host;
 }

@@ -68,7 +68,7 @@ function Files({ chrome, files, send }) {
           {files.map((file) => <option key={file} value={file}>{file}</option>)}
         </select>
       </label>
-      {chrome.dirty && <span class="dirty" title="Unsaved changes (kept in an autosave)" role="status">●<span class="hidden">unsaved changes</span></span>}
+      {chrome.dirty && <span class="dirty" title="Unsaved changes (kept beside the file until they are saved)" role="status">●<span class="hidden">unsaved changes</span></span>}
     </span>
   );
 }
