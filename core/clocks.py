@@ -57,17 +57,14 @@ class Execution:
         self.waits: list[list[tuple[int, int, Clock]]] = [
             [] for _ in barriers
         ]  # passed since the last completion
-        self.parities: dict[
-            tuple[int, int], list[tuple[int, int]]
-        ] = {}  # (stream, barrier): parity waits, place and phases
-        self.passed: dict[
-            tuple[int, int], int
-        ] = {}  # (stream, barrier) -> phases completed when a wait last passed
+        # (stream, barrier) -> parity waits, place and phases; and phases completed when a wait last passed
+        self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self.passed: dict[tuple[int, int], int] = {}
         self.parked: list[list[int]] = [[] for _ in barriers]
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
-        self.commits: dict[
-            int, dict[int, list[tuple[int, int]]]
-        ] = {}  # tcgen05: stream -> barrier -> (place, gen)
+        # tcgen05: stream -> barrier -> (place, generation); barrier -> its last copy: stream, place, generation
+        self.commits: dict[int, dict[int, list[tuple[int, int]]]] = {}
+        self.landing: dict[int, tuple[int, int, int]] = {}
         self.fenced: list[list[tuple[int, Clock]]] = [[] for _ in streams]
         self.order: list[tuple[int, int, int]] = []  # slices of the execution: stream, from, to
         self.incidents: list[Incident] = []
@@ -161,6 +158,7 @@ class Execution:
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, comp, value)
         if b >= 0:
+            self.landing[b] = w, j, self.state[b].completed
             self._add_bytes(w, j, e, phases.complete_tx)
         return True
 

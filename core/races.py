@@ -3,12 +3,14 @@
 Exact for existence: until the first race the writes of a segment are totally ordered, so older accesses are covered
 transitively (FastTrack, PLDI 2009). A synchronous access ends with its event; an asynchronous one when its barrier's phase
 or group is known complete. The same pass sees missing proxy fences: a generic access of shared memory and a later one
-through the async proxy need a fence.proxy.async by whoever made the first, after it (PTX ISA, "Proxies").
+through the async proxy need a fence.proxy.async by whoever made the first, after it (PTX ISA, "Proxies"). And it sees reads
+that find nothing, or the bytes of another use of the stage than the one that their wait is for (I2).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from .document import Engine
@@ -46,25 +48,50 @@ class Pair(NamedTuple):
     second: Record
 
 
+class Misread(NamedTuple):
+    """A read of bytes [low, high) that nobody has written (``last`` None; ``partly``: others that it reads have been), or
+    that were written for use ``found`` of the stage and not for ``meant``."""
+
+    read: Record
+    low: int
+    high: int
+    last: Record | None
+    partly: bool
+    found: int
+    meant: int
+
+
 class Races:
-    """The state of every segment, the races found and the fences missed (each pair of ops once)."""
+    """The state of every segment, the races found, the fences missed and the reads that find something else than meant
+    (each pair of ops once)."""
 
     def __init__(self, program: Program, proxied: frozenset[str], execution: Execution) -> None:
         self.execution, self.proxied = execution, proxied
         self.found: dict[tuple, Pair] = {}
         self.unfenced: dict[tuple, Pair] = {}
-        self.plans: dict[int, list[tuple[Access, tuple[int, ...]]]] = {}
+        self.misread: dict[tuple, Misread] = {}
+        self.plans: dict[int, list[tuple[Access, tuple[int, ...], int]]] = {}
         distinct = {id(e.accesses): e.accesses for s in program.streams for e in s.events if e.accesses}
-        segments, count = _segments({a[1:4] for accesses in distinct.values() for a in accesses})
+        segments, self.bounds = _segments({a[1:4] for accesses in distinct.values() for a in accesses})
+        count = len(self.bounds)
+        gates = {(b.resource, b.side, b.stage): i for i, b in enumerate(program.barriers)}
         for key, accesses in distinct.items():
-            plan = [(a, segments[a[1:4]]) for a in accesses]
+            # the barrier whose wait opens the stage for this access: its phase tells which use of the stage is meant
+            plan = [
+                (a, segments[a[1:4]], gates.get((a.resource, "empty" if a.write else "full", a.stage), -1))
+                for a in accesses
+            ]
             self.plans[key] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
         self.write: list[Record | None] = [None] * count
+        self.use: list[int | None] = [
+            None
+        ] * count  # for which use of its stage the last write was; None: unknown
         self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
 
     def touch(self, w: int, j: int, base: Clock, event: Event, component: int, value: int) -> None:
         """Event ``j`` of stream ``w`` accesses memory, under clock ``base``, until ``component`` reaches ``value``."""
-        for access, segments in self.plans[id(event.accesses)]:
+        for access, segments, gate in self.plans[id(event.accesses)]:
+            use = self.execution.passed.get((w, gate)) if gate >= 0 else None
             record = Record(w, j, component, value, base, event, access)
             if not access.write and component >= 0 and event.engine is Engine.BULK_STORE:
                 record = record._replace(component=component + 1)  # its source is free once read
@@ -72,13 +99,17 @@ class Races:
                 last = self.write[segment]
                 if last is not None and (last[0] != w or last[2] != SYNC or component != SYNC):
                     self._check(last, record)
-                if access.write:
+                if not access.write:
+                    found = self.use[segment]
+                    if last is None or (found is not None and use is not None and found != use - 1):
+                        self._misread(record, segments, segment, found, use)
+                    self.reads[segment][w, component] = record
+                else:
                     for read in self.reads[segment].values():
                         self._check(read, record)
                     self.write[segment] = record
                     self.reads[segment] = {}
-                else:
-                    self.reads[segment][w, component] = record
+                    self.use[segment] = use
 
     def _check(self, x: Record, y: Record) -> None:
         if not self.finished(x, y.stream, y.index, y.base):
@@ -96,6 +127,19 @@ class Races:
             and not self.fenced(x, y)
         ):
             self._note(self.unfenced, x, y)
+
+    def _misread(
+        self, read: Record, segments: tuple[int, ...], at: int, found: int | None, use: int | None
+    ) -> None:
+        (low, high), last = self.bounds[at], self.write[at]
+        key = read.event.op, read.access.resource, last is None
+        known = self.misread.get(key)
+        if known is None:
+            partly = any(self.write[s] is not None for s in segments)
+            found, meant = -1 if found is None else found, -1 if use is None else use - 1
+            self.misread[key] = Misread(read, low, high, last, partly, found, meant)
+        elif known.read[:2] == read[:2] and known.high == low:
+            self.misread[key] = known._replace(high=high)
 
     @staticmethod
     def _note(pairs: dict[tuple, Pair], x: Record, y: Record) -> None:
@@ -129,21 +173,20 @@ class Races:
         return False
 
 
-def _segments(ranges: set[tuple[str, int, int]]) -> tuple[dict[tuple, tuple[int, ...]], int]:
-    """Cuts each space at the ends of all its ranges; gives the numbers of the pieces in each range, and their count."""
-    bounds: dict[str, list[int]] = {}
+def _segments(
+    ranges: set[tuple[str, int, int]],
+) -> tuple[dict[tuple, tuple[int, ...]], list[tuple[int, int]]]:
+    """Cuts each space at the ends of all its ranges; gives the numbers of the pieces in each range, and their bounds."""
+    ends: dict[str, list[int]] = {}
     for space, low, high in ranges:
-        bounds.setdefault(space, []).extend((low, high))
-    first: dict[str, int] = {}
-    count = 0
+        ends.setdefault(space, []).extend((low, high))
+    bounds: list[tuple[int, int]] = []
     places: dict[str, dict[int, int]] = {}
-    for space, ends in bounds.items():
-        cuts = sorted(set(ends))
-        places[space] = {cut: i for i, cut in enumerate(cuts)}
-        first[space], count = count, count + len(cuts) - 1
+    for space, found in ends.items():
+        cuts = sorted(set(found))
+        places[space] = {cut: len(bounds) + i for i, cut in enumerate(cuts)}
+        bounds += pairwise(cuts)
     return {
-        (space, low, high): tuple(
-            range(first[space] + places[space][low], first[space] + places[space][high])
-        )
+        (space, low, high): tuple(range(places[space][low], places[space][high]))
         for space, low, high in ranges
-    }, count
+    }, bounds

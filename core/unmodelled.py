@@ -49,7 +49,10 @@ def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
         yield f"CTAs that share a pipeline are not modelled ({name}: cta_layout {pipeline.cta_layout})"
     if pipeline.multicast != (1, 1):
         yield f"multicast copies are not modelled ({name}: multicast {pipeline.multicast})"
-    for side, leads in (("producer", pipeline.producer_cta_leader), ("consumer", pipeline.consumer_cta_leader)):
+    for side, leads in (
+        ("producer", pipeline.producer_cta_leader),
+        ("consumer", pipeline.consumer_cta_leader),
+    ):
         if leads:
             yield f"signals of one CTA for its cluster are not modelled ({name}: {side})"
     if pipeline.interleave != PLAIN:

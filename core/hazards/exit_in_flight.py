@@ -1,4 +1,4 @@
-"""WD409  exit-in-flight: a warp ends while its bulk stores still read shared memory."""
+"""WD409  exit-in-flight: a CTA ends while bulk copies still read or write its shared memory."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from ..program import EventKind
 from ..run import Run, agent_name
 from .base import Hazard, error, plural, unique
 from .examples import STORE, buffer, document, fence, group_commit, group_wait, output, task, work
+from .places import where
 
 CODE, NAME = "WD409", "exit-in-flight"
 
 
 def examine(run: Run) -> Iterator[Finding]:
-    """Bulk groups that no wait covers at the end of a warp."""
+    """Bulk groups that no wait covers at the end of a warp, and copies that no warp waits for."""
     if run.execution.stopped:
         return
+    if not run.execution.blocked:
+        for resource, (w, j, g) in _unawaited(run).items():
+            yield _loading(run, resource, w, j, g)
     stuck = set(run.execution.blocked)
     for (w, engine), groups in run.execution.groups.items():
         if engine is not Engine.BULK_STORE or w in stuck:
@@ -25,6 +29,39 @@ def examine(run: Run) -> Iterator[Finding]:
         read = run.execution.base[w][run.execution.channel[w, engine] + 1]
         if groups.committed > read or groups.open:
             yield _finding(run, w, groups.committed - read, groups.open)
+
+
+def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
+    """By resource, a copy into shared memory that no warp knows complete at its end: stream, place, phase (-1: none)."""
+    ends, n = run.execution.base, len(run.program.streams)
+    found: dict[str, tuple[int, int, int]] = {}
+    for b, (w, j, g) in run.execution.landing.items():
+        if not any(base[n + b] > g for base in ends):
+            found.setdefault(
+                run.event(w, j).accesses[-1].resource if run.event(w, j).accesses else "", (w, j, g)
+            )
+    for w, stream in enumerate(run.program.streams):
+        for j, e in enumerate(stream.events, 1):
+            if e.kind is EventKind.ASYNC and e.engine is Engine.TMA and e.barrier < 0:
+                for access in e.accesses:
+                    if access.write:
+                        found.setdefault(access.resource, (w, j, -1))
+    return found
+
+
+def _loading(run: Run, resource: str, w: int, j: int, g: int) -> Finding:
+    event = run.event(w, j)
+    waits = f"phase {g} of {run.barrier(event.barrier).name}" if g >= 0 else "no mbarrier"
+    return error(
+        CODE,
+        NAME,
+        f"no warp waits for the copy by {where(run, w, j)}: it may still write shared memory when the CTA has ended",
+        ops=(event.op,),
+        resources=unique((resource,)),
+        tasks=(run.task(w),),
+        expected="some warp waits for its barrier before the CTA ends",
+        actual=f"it completes {waits}, which nobody waits for" if g >= 0 else f"it completes {waits}",
+    )
 
 
 def _finding(run: Run, w: int, groups: int, loose: int) -> Finding:
@@ -67,8 +104,8 @@ def _store(*end):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="No warp ends while bulk operations still read the CTA's shared memory.",
-    why="When the CTA has ended its shared memory goes to the next one, and the copy takes that one's bytes.",
+    rule="No CTA ends while bulk copies still read or write its shared memory.",
+    why="When the CTA has ended its shared memory goes to the next one: a copy takes that one's bytes, or overwrites them.",
     bad=_store(),
     good=_store(group_wait("store_group", 0, read=True)),
     examine=examine,

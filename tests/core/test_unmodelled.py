@@ -61,7 +61,9 @@ def test_a_feature_that_is_not_modelled_is_never_safe(name):
 
 def test_all_features_are_named():
     both = unmodelled(replace(FEATURES["multicast"][0], cluster=(2, 2, 1)))
-    assert len(both) == 2 and all(reason in verify(FEATURES["multicast"][0]).scope.reason for reason in both[1:])
+    assert len(both) == 2 and all(
+        reason in verify(FEATURES["multicast"][0]).scope.reason for reason in both[1:]
+    )
 
 
 def test_an_error_outweighs_it():

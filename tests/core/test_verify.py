@@ -56,7 +56,7 @@ class TestVerdict:
     @pytest.mark.parametrize("stages", [1, 2, 3, 4])
     def test_no_consumer_stops_the_producer_at_the_stage_after_the_last(self, stages):
         report = verify(copy(consumer=False, stages=stages))
-        (found,) = report.findings
+        (found,) = (f for f in report.findings if f.code != "WD409")  # and the copies land after the end
         assert (
             found.code == "WD302" and found.ops == ("load.01",) and found.case == (("k_tiles", stages + 1),)
         )

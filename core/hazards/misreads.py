@@ -1,0 +1,65 @@
+"""Which reads of an execution find something else than the schedule means, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Document, Loop, OpKind
+from ..races import Misread
+from ..run import Run
+from ..tree import find_resource, find_work, ops_of, placed
+from ..unroll import trip_count
+
+
+def misreads(run: Run, *, unwritten: bool) -> Iterator[Misread]:
+    """Reads of what nobody wrote, or of the bytes of another use. None where phases or accesses are out of order anyway."""
+    if run.execution.incidents:
+        return
+    racing = {r.access.resource for pair in run.execution.races.found.values() for r in pair}
+    for found in run.execution.races.misread.values():
+        if (found.last is None) is unwritten and found.read.access.resource not in racing:
+            yield found
+
+
+def filled(document: Document, name: str) -> bool:
+    """Whether the schedule itself is to fill resource ``name``: some task writes it, or commits stages that it could fill.
+
+    What no task writes comes from outside.
+    """
+    resource = find_resource(document, name)
+    if resource is None:
+        return False
+    works = {w.name for w in resource.works if w.role == "producer" and not (w.auxiliary or w.view)}
+    stored = bool(works and resource.pipeline and resource.storage)
+    return any(
+        (op.kind is OpKind.WORK and op.work in works) or (stored and op.kind is OpKind.COMMIT)
+        for task in document.tasks
+        for op in ops_of(task)
+        if op.target == name
+    )
+
+
+def writers(document: Document, name: str) -> list[str]:
+    """The ids of the ops that write resource ``name``."""
+    resource = find_resource(document, name)
+    return [
+        op.id
+        for task in document.tasks
+        for op in ops_of(task)
+        if op.target == name
+        and op.kind is OpKind.WORK
+        and getattr(find_work(resource, op.work), "role", "") == "producer"
+    ]
+
+
+def idle_loops(run: Run, ids: list[str]) -> list[str]:
+    """The loops around ops ``ids`` that run zero times in this execution."""
+    values = dict(run.program.values)
+    loops = (
+        parent
+        for found in placed(run.document)
+        if found.node.id in ids
+        for parent in found.parents
+        if isinstance(parent, Loop) and trip_count(parent, values) == 0
+    )
+    return list(dict.fromkeys(loop.id for loop in loops))

@@ -1,0 +1,82 @@
+"""WD410  unwritten-read: bytes are read that nobody has written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..document import Document, Footprint, Work
+from ..findings import Finding
+from ..races import Misread
+from ..run import Run, prefix_steps
+from ..tree import find_resource
+from .base import Hazard, error, listed, unique
+from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+from .misreads import filled, idle_loops, misreads, writers
+from .places import accessed, where
+
+CODE, NAME = "WD410", "unwritten-read"
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Reads of memory that the schedule fills, before anything has filled it."""
+    for found in misreads(run, unwritten=True):
+        resource = find_resource(run.document, found.read.access.resource)
+        guessed = resource is not None and resource.storage is None  # then only its stages tell bytes apart
+        if not (found.partly and guessed) and filled(run.document, found.read.access.resource):
+            yield _finding(run, found, whole=guessed or not found.partly)
+
+
+def _finding(run: Run, found: Misread, whole: bool) -> Finding:
+    read = found.read
+    name = read.access.resource
+    stored = writers(run.document, name)
+    idle = idle_loops(run, stored)
+    start = read.access.low if whole else found.low
+    unit = "columns" if read.access.space == "tmem" else "bytes"
+    part = "" if whole else f"{unit} {start} to {found.high - 1} of "
+    notes = [f"it is written at {listed(stored)}"] if stored else [f"no op writes {name}"]
+    if idle:
+        notes.append(f"the loop {listed(idle)} around it runs zero times here")
+    if "@" in read.access.space:
+        notes.append("registers are private to each warp: what another warp writes does not count")
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, read.stream, read.index)} reads {part}{accessed(read)}, which nobody has written",
+        ops=unique((read.event.op, *stored)),
+        resources=(name,),
+        tasks=(run.task(read.stream),),
+        expected="a write before the read",
+        actual="none",
+        notes=tuple(notes),
+        witness=prefix_steps(run, _before(run, read), [(read.stream, read.index, "")]),
+    )
+
+
+def _before(run: Run, read) -> list[int]:
+    clock = list(read.base[: len(run.program.streams)])
+    clock[read.stream] = read.index - 1
+    return clock
+
+
+def _ring(part: Footprint, name: str) -> Document:
+    ring = channel("x")
+    fill = Work("fill", "producer", footprint=part)
+    return document(
+        name,
+        task("load", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"))),
+        task("use", 4, 1, loop(wait("x"), work("x", "read"), release("x"))),
+        resources=(replace(ring, works=(fill, *ring.works[1:])),),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="What a schedule fills is written before it is read, every byte of it.",
+    why="The reader takes what an earlier kernel left in shared memory or in registers: wrong results, or right ones by luck.",
+    bad=_ring(Footprint("range", 0, 512), "the producer fills 512 of 1024 B of a stage"),
+    good=_ring(Footprint("range", 0, 1024), "the producer fills all of a stage"),
+    examine=examine,
+)
