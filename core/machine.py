@@ -13,6 +13,7 @@ from .arrivals import (
     full_count,
     producer_signal,
 )
+from .cursors import pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .layout import layout
@@ -94,7 +95,7 @@ class Machine:
     def pipeline_ops(self, task: Task) -> set[tuple[str, str]]:
         """The (resource, kind) of every op of ``task`` that could belong to a pipeline."""
         if task.name not in self._used:
-            self._used[task.name] = {(o.target, o.kind.value) for o in ops_of(task)}
+            self._used[task.name] = pipeline_ops(task)
         return self._used[task.name]
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:

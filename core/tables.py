@@ -8,8 +8,7 @@ from .arrivals import empty_count, full_count
 from .document import Document, Node, Op, Resource, Space
 from .layout import layout, smem_capacity, tmem_capacity
 from .phrases import phrase
-
-REGISTERS = 65_536  # of a multiprocessor, sm_90 and sm_100
+from .registers import REGISTER_FILE
 
 
 def schedule_table(document: Document) -> str:
@@ -64,7 +63,7 @@ def register_table(document: Document) -> str:
         return "registers: none declared"
     total = sum(32 * warps * registers for _, warps, registers in asked)
     tasks = ", ".join(f"{name} {warps} warps x {registers}" for name, warps, registers in asked)
-    return f"registers: {tasks}: {total} of {REGISTERS}"
+    return f"registers: {tasks}: {total} of {REGISTER_FILE}"
 
 
 def memory_table(document: Document) -> str:

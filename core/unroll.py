@@ -1,8 +1,6 @@
 """From a document to the machine program: loops unrolled, cursors turned into stages and generations.
 
-Cursor rules (CUTLASS `PipelineState`): each side of a pipeline counts uses; use i is stage i % S, generation i // S. One
-cursor a side, moved by commit and release; `advance_on_acquire` and `advance_on_wait` give acquire and wait their own, and
-so does a task that leaves the commit or release to another task.
+Which cursor an op goes by: `core.cursors`.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
+from .cursors import CLOSES, OPENS, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import evaluate
 from .machine import Machine
@@ -179,14 +178,9 @@ class WarpWalk:
         uses, stages = self.cursor.get((resource.name, cursor), 0), max(1, resource.pipeline.stages)
         return uses % stages, uses // stages
 
-    def opening(self, resource: Resource, opens: str, closes: str) -> str:
+    def opening(self, resource: Resource, opens: str) -> str:
         """The cursor of an acquire or wait, and of the work behind it: its own, or the one that closing moves."""
-        used = self.machine.pipeline_ops(self.task)
-        if (resource.name, opens) not in used:
-            return closes  # another task opens the stage
-        pipeline = resource.pipeline
-        own = pipeline.advance_on_acquire if opens == "acquire" else pipeline.advance_on_wait
-        return opens if own else closes
+        return opening_cursor(resource, opens, self.machine.pipeline_ops(self.task))
 
     def advance(self, resource: Resource, cursor: str) -> None:
         self.cursor[resource.name, cursor] = self.cursor.get((resource.name, cursor), 0) + 1
@@ -195,7 +189,7 @@ class WarpWalk:
         return self.machine.first[resource.name, side] + stage
 
     def acquire(self, op: Op, resource: Resource) -> None:
-        cursor = self.opening(resource, "acquire", "commit")
+        cursor = self.opening(resource, "acquire")
         stage, generation = self.place(resource, cursor)
         self.emit(EventKind.WAIT, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
         if self.machine.producer[resource.name] == TMA and self.leads():
@@ -207,7 +201,7 @@ class WarpWalk:
             self.advance(resource, "acquire")
 
     def try_acquire(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "acquire", "commit"))
+        stage, generation = self.place(resource, self.opening(resource, "acquire"))
         self.emit(EventKind.TRY, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
 
     def commit(self, op: Op, resource: Resource) -> None:
@@ -218,14 +212,14 @@ class WarpWalk:
         self.advance(resource, "commit")
 
     def wait(self, op: Op, resource: Resource) -> None:
-        cursor = self.opening(resource, "wait", "release")
+        cursor = self.opening(resource, "wait")
         stage, generation = self.place(resource, cursor)
         self.emit(EventKind.WAIT, op, self.number(resource, "full", stage), generation, stage=stage)
         if cursor == "wait":
             self.advance(resource, "wait")
 
     def try_wait(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "wait", "release"))
+        stage, generation = self.place(resource, self.opening(resource, "wait"))
         self.emit(EventKind.TRY, op, self.number(resource, "full", stage), generation, stage=stage)
 
     def release(self, op: Op, resource: Resource) -> None:
@@ -269,7 +263,8 @@ class WarpWalk:
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:
             return op.stage or 0
-        opens, closes = ("acquire", "commit") if role == "producer" else ("wait", "release")
-        if self.opening(resource, opens, closes) == closes:
-            return self.place(resource, closes)[0]
+        opens = OPENS["producer" if role == "producer" else "consumer"]
+        cursor = self.opening(resource, opens)
+        if cursor == CLOSES[opens]:
+            return self.place(resource, cursor)[0]
         return max(0, self.cursor.get((resource.name, opens), 0) - 1) % max(1, resource.pipeline.stages)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
-from warpdraft.core.tree import find_target
+from warpdraft.core.tree import find_target, ops_of
 
 from .errors import LoweringError
 from .syntax import (
@@ -136,6 +136,8 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
     if not isinstance(mbarrier, Mbarrier):
         raise LoweringError(f"there is no mbarrier {op.target!r}", op.id)
     stage = op.stage or 0
+    if not 0 <= stage < mbarrier.stages:
+        raise LoweringError(f"{mbarrier.name} has no stage {stage}, only {mbarrier.stages}", op.id)
     barrier = binary(task.module.storage.rings[mbarrier.name], "+", stage)
     if op.kind is OpKind.MBARRIER_ARRIVE:
         return (
@@ -144,14 +146,25 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
     if op.kind is not OpKind.MBARRIER_WAIT:
         method = "expect" if op.kind is OpKind.MBARRIER_ARRIVE_EXPECT else "expect_only"
         return (Line(task.operation(method, op, barrier, op.count or 0), op=op.id),)
-    if op.count is not None:
-        return (Line(task.operation("wait_parity", op, barrier, op.count), op=op.id),)
+    if op.count is not None and not _follows(task, op):
+        return (Line(task.operation("wait_parity", op, barrier, op.count & 1), op=op.id),)
     parity = task.once(
         ("parity", mbarrier.name, stage),
         lambda: task.keep(f"{mbarrier.name}_{stage}_parity", call("Int32", 0)),
     )
     flipped = assign(parity, binary(parity, "^", 1))
-    return (Line(task.operation("wait_parity", op, barrier, parity), op=op.id), flipped)
+    awaited = parity if op.count is None else op.count & 1
+    return (Line(task.operation("wait_parity", op, barrier, awaited), op=op.id), flipped)
+
+
+def _follows(task: TaskBuilder, op: Op) -> bool:
+    """Whether some wait of the task for this very barrier follows the phases in turn: each wait then counts as a turn."""
+    return any(
+        o.kind is OpKind.MBARRIER_WAIT
+        and (o.target, o.stage or 0) == (op.target, op.stage or 0)
+        and o.count is None
+        for o in ops_of(task.task)
+    )
 
 
 def _simple(method: str) -> Callable[[TaskBuilder, Op], Lowered]:

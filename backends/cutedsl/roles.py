@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warpdraft.core.document import Document, Task
+from warpdraft.core.registers import entry_registers
 
 from .control import lower_block
 from .errors import LoweringError
@@ -15,7 +16,6 @@ from .syntax import Blank, Comment, Expression, If, Statement, compare, run
 from .task import TaskBuilder
 
 WARPGROUP = 4  # warps
-REGISTER_FILE = 65_536  # 32-bit registers of an SM (CUDA programming guide, compute capability 9.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,6 @@ class Role:
     high: int
     tasks: tuple[Task, ...]
     registers: int | None
-
-
-def launch_registers(warps: int) -> int:
-    """Registers of each thread at launch: an equal share, in steps of 8, at most 255 (PTX ISA, setmaxnreg)."""
-    return min(255, REGISTER_FILE // (32 * warps) // 8 * 8)
 
 
 def roles(document: Document, warps: int) -> tuple[Role, ...]:
@@ -72,7 +67,7 @@ def branches(module: Module) -> Iterator[Statement]:
 def _role_body(module: Module, role: Role) -> tuple[Statement, ...]:
     lines: list[Statement] = []
     if role.registers is not None:
-        grow = "increase" if role.registers > launch_registers(module.warps) else "decrease"
+        grow = "increase" if role.registers > entry_registers(32 * module.warps) else "decrease"
         lines += [run(f"cute.arch.setmaxregister_{grow}", role.registers), Blank()]
     for task in role.tasks:
         lines += [*_task(module, role, task), Blank()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from warpdraft.core.arrivals import empty_count, full_count
+from warpdraft.core.arrivals import derived_raw_count, empty_count, full_count
 from warpdraft.core.document import Document, Op, OpKind, Resource, Space
 from warpdraft.core.footprints import stage_bytes, target_work
 from warpdraft.core.layout import MBARRIER_BYTES, layout
@@ -201,7 +201,8 @@ class Storage:
                 )
         for mbarrier in self.document.mbarriers:
             pointer = self.rings[mbarrier.name]
-            count = mbarrier.count if mbarrier.count is not None else raw_count(self.document, mbarrier.name)
+            derived = mbarrier.count is None
+            count = derived_raw_count(self.document, mbarrier.name) if derived else mbarrier.count
             for stage in range(mbarrier.stages):
                 yield run("cute.arch.mbarrier_init", binary(pointer, "+", stage), count)
 
@@ -215,16 +216,6 @@ def _aligned(document: Document, swizzled: frozenset[str]) -> Document:
         for r in document.resources
     )
     return replace(document, resources=resources)
-
-
-def raw_count(document: Document, name: str) -> int:
-    """Arrivals of a raw mbarrier that declares none: one for each warp that arrives."""
-    kinds = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
-    total = 0
-    for task in document.tasks:
-        if any(isinstance(n, Op) and n.target == name and n.kind in kinds for n in walk(task.body)):
-            total += task.num_warps
-    return total or 1
 
 
 def swizzled_resources(document: Document) -> frozenset[str]:

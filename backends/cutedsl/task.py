@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from warpdraft.core.cursors import CLOSES, OPENS, opening_cursor, pipeline_ops
 from warpdraft.core.document import Document, Op, Resource, Task, Token
 from warpdraft.core.tree import find_resource
 
@@ -50,6 +51,7 @@ class TaskBuilder:
         self.tokens: dict[str, TokenValue] = {}
         self.used = used(task)
         self.hoisted = hoisted(task)
+        self.ops = pipeline_ops(task)
         self._known: dict[object, object] = {}
         self._variables: dict[str, str] = {}
 
@@ -118,8 +120,10 @@ class TaskBuilder:
         return self.once(("tile", queue), lambda: self.keep("tile", expression("block")))
 
     def cursor(self, resource: Resource, which: str) -> str:
-        """The cursor of one side: "acquire", "commit", "wait" or "release", which may be one and the same variable."""
+        """The cursor of "acquire", "commit", "wait" or "release", which may be one and the same variable."""
         pipeline = resource.pipeline
+        if which in CLOSES:
+            which = opening_cursor(resource, which, self.ops)
         if which in ("acquire", "commit"):
             side, short, split = PRODUCER, "fill", pipeline.advance_on_acquire
         else:
@@ -137,14 +141,13 @@ class TaskBuilder:
         )
 
     def stage(self, resource: Resource, role: str, op: Op) -> Expression:
-        """The stage that a work of this role touches here, by the cursor rules of `core.unroll`."""
+        """The stage that a work of this role touches here, by the rules of `core.cursors`."""
         if resource.pipeline is None:
             return expression(op.stage or 0)
-        producer = role == "producer"
-        split = resource.pipeline.advance_on_acquire if producer else resource.pipeline.advance_on_wait
-        if split:
-            return expression(self.held(resource, PRODUCER if producer else CONSUMER))
-        return attribute(expression(self.cursor(resource, "commit" if producer else "release")), "index")
+        opens = OPENS["producer" if role == "producer" else "consumer"]
+        if opening_cursor(resource, opens, self.ops) == opens:
+            return expression(self.held(resource, PRODUCER if opens == "acquire" else CONSUMER))
+        return attribute(expression(self.cursor(resource, CLOSES[opens])), "index")
 
     # -- tokens
     def variable(self, token: str) -> str:
@@ -166,6 +169,9 @@ class TaskBuilder:
         if isinstance(value, Token):
             if value.name in self.tokens:
                 return self.tokens[value.name]
+            loop = next((f for f in reversed(self.loops) if f.var == value.name), None)
+            if loop is not None:
+                return Variable(loop.value)
             raise LoweringError(f"argument {parameter!r}: nothing has made {value.name!r} before", op.id)
         if isinstance(value, int) and not isinstance(value, bool):
             return Variable(expression(value))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from warpdraft.core import phases
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
+from warpdraft.core.expressions import evaluate
 from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
 from warpdraft.core.tree import find_task, find_work, placed
 
@@ -225,13 +226,10 @@ class Cta:
     def _value(self, warp: Warp, token: str, op: Op) -> object:
         if token in warp.state.values:
             return warp.state.values[token]
-        for loop, (var, i) in zip(self.places.of(op.id).loops, warp.events[warp.position].at, strict=True):
+        loops = list(zip(self.places.of(op.id).loops, warp.events[warp.position].at, strict=True))
+        for loop, (var, i) in reversed(loops):
             if var == token:
-                return (
-                    loop.start + i * loop.step
-                    if isinstance(loop.start, int) and isinstance(loop.step, int)
-                    else i
-                )
+                return evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
         raise EmulationError(f"{op.id} uses {token}, which nothing has given a value")
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ..document import Document, Task
 from ..edits import SetTask
 from ..findings import Finding, Fix
+from ..registers import STEP, entry_registers
 from .base import Hazard, error, listed
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 
 CODE, NAME = "WD603", "register-budget"
-LEAST, MOST, STEP = 24, 256, 8  # PTX ISA, setmaxnreg: 24 to 256, a multiple of 8
-FILE = 65_536  # registers of a multiprocessor
+LEAST, MOST = 24, 256  # PTX ISA, setmaxnreg: 24 to 256, a multiple of 8
 GROUP = 4  # warps of a warpgroup
 
 
@@ -40,11 +40,6 @@ def warpgroups(document: Document) -> dict[int, list[Task]]:
             if t.warp_idx < GROUP * (g + 1) and GROUP * g < t.warp_idx + t.num_warps:
                 groups[g].append(t)
     return groups
-
-
-def entry_registers(threads: int) -> int:
-    """Registers that each thread starts with: as many as a launch of so many threads can have."""
-    return min(255, FILE // max(1, threads)) // STEP * STEP
 
 
 def _count(t: Task, n: int) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpdraft.core.document import Mbarrier
+from warpdraft.core.document import Mbarrier, Resource
 from warpdraft.core.tree import find_target
 
 from ...operations import led
@@ -40,8 +40,20 @@ class TmaLoad:
     def _barrier(self, call: WorkCall, stage: Expression) -> Expression:
         rings = call.task.module.storage.rings
         for _, value in call.op.args:
-            if isinstance(value, str) and isinstance(find_target(call.task.document, value), Mbarrier):
+            found = find_target(call.task.document, value) if isinstance(value, str) else None
+            if isinstance(found, Mbarrier):
+                if stages_of(call.resource) > found.stages:
+                    raise call.fail(
+                        f"{found.name} has {found.stages} mbarriers, too few for the stages of {call.resource.name}"
+                    )
                 return binary(rings[value], "+", stage)
         if call.resource.pipeline is None:
             raise call.fail(f"{call.resource.name} has no pipeline whose mbarrier could count the bytes")
         return binary(f"{rings[call.resource.name]}.full", "+", stage)
+
+
+def stages_of(resource: Resource) -> int:
+    """Stages that a work of ``resource`` can be for."""
+    if resource.pipeline is not None:
+        return resource.pipeline.stages
+    return resource.storage.stages if resource.storage is not None else 1

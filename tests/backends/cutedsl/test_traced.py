@@ -1,0 +1,217 @@
+"""An exported kernel does, warp by warp, what `core.unroll` says: stages, parities, arrivals, bytes, barriers' counts."""
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from warpdraft.backends.cutedsl import lower
+from warpdraft.core import (
+    AsyncGroup,
+    GmemTensor,
+    Kernel,
+    MBarrier,
+    MemoryResource,
+    PipelineConfig,
+    Task,
+    TaskManager,
+    consumer_work,
+    domain_loop,
+    elect_lane,
+    elect_warp,
+    producer_work,
+    schedule,
+    symbol,
+)
+from warpdraft.core.machine import Machine
+from warpdraft.core.unroll import unroll
+
+TRACED = runpy.run_path(str(Path(__file__).with_name("traced.py")))
+traced, expected = TRACED["traced"], TRACED["expected"]
+
+
+def agree(document, **values):
+    """Both sides' lines are the same, and so are the mbarriers."""
+    names = {s.name: 3 for s in document.symbols} | values
+    tiles = {n.stop.name for t in document.tasks for n in t.body if getattr(n, "kind", "") == "tile"}
+    count = next((names[t] for t in tiles), 1)
+    lines, inits = traced(lower(document), document, names | {"tile_count": count})
+    assert lines == expected(unroll(document, names))
+    counted = [(i, b.count) for i, b in enumerate(Machine(document).barriers) if b.side != "named"]
+    assert inits == [(i, c) for i, c in counted if Machine(document).barriers[i].side != "cluster"]
+
+
+def test_documents(any_document):
+    agree(any_document)
+
+
+class Ring(MemoryResource):
+    @producer_work(engine="tma", body="sm90.tma_load", tensor="a", tile=(64, 64), coords=("row", "column"))
+    def load(self, stage_info, row, column): ...
+
+    @consumer_work(view=True, returns="chunk")
+    def chunk(self, stage_info): ...
+
+
+class Out(MemoryResource):
+    @producer_work(
+        engine="bulk_store", body="sm90.bulk_store", tensor="c", tile=(64, 64), coords=("row", "column")
+    )
+    def store(self, stage_info, chunk, row, column): ...
+
+
+N = symbol("n")
+
+
+def kernel():
+    tensors = [
+        GmemTensor("a", (symbol("M"), 64), "fp16"),
+        GmemTensor("c", (symbol("M"), 64), "fp16", role="out"),
+    ]
+    return Kernel("copy", tensors, {"tile": (64, 64, 64)}, {"n": symbol("M")}, reference="copy")
+
+
+def ring(**pipeline):
+    return Ring(name="ring", storage=8192, pipeline_config=PipelineConfig(**{"num_stages": 2, **pipeline}))
+
+
+def manager(ring, *schedules, things=(), warps=1):
+    """Tasks of ``warps`` warps, one after another."""
+    out, group = Out(name="out"), AsyncGroup("bulk_store")
+    tasks = [
+        Task([ring], [ring, out], 4 * i, warps, schedule=s(ring, out, group, *things), name=s.__name__)
+        for i, s in enumerate(schedules)
+    ]
+    return TaskManager(tasks, {}, kernel=kernel(), name="copy").document
+
+
+@schedule
+def load(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.acquire()
+        ring.load(row=k, column=0)
+        ring.commit()
+
+
+@schedule
+def use(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.wait()
+        out.store(chunk=ring.chunk(), row=k, column=0)
+        group.commit()
+        group.wait_read(0)
+        ring.release()
+
+
+@schedule
+def wait_only(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.wait()
+        out.store(chunk=ring.chunk(), row=k, column=0)
+        group.commit()
+        group.wait_read(0)
+
+
+@schedule
+def release_only(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.try_wait()
+        out.store(chunk=ring.chunk(), row=k, column=0)
+        ring.release()
+
+
+@schedule
+def acquire_only(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.try_acquire()
+        ring.acquire()
+        ring.load(row=k, column=0)
+
+
+@schedule
+def commit_only(ring, out, group, *things):
+    with domain_loop(N) as k:
+        ring.try_acquire()
+        ring.load(row=k, column=0)
+        ring.commit()
+
+
+def flagged(document, on_acquire, on_wait):
+    """``document`` with these flags, whatever was captured."""
+    (found,) = (r for r in document.resources if r.pipeline)
+    pipeline = replace(found.pipeline, advance_on_acquire=on_acquire, advance_on_wait=on_wait)
+    changed = replace(found, pipeline=pipeline)
+    return replace(document, resources=tuple(changed if r is found else r for r in document.resources))
+
+
+@pytest.mark.parametrize("on_wait", [False, True])
+@pytest.mark.parametrize("on_acquire", [False, True])
+@pytest.mark.parametrize(
+    "schedules",
+    [
+        (load, use),
+        (load, wait_only, release_only),
+        (acquire_only, commit_only, use),
+        (acquire_only, commit_only, wait_only, release_only),
+        (load, wait_only),
+        (load, release_only),
+        (acquire_only, use),
+        (commit_only, use),
+    ],
+)
+def test_cursors_are_those_of_the_unrolled_program(schedules, on_acquire, on_wait):
+    for stages in (1, 3):
+        document = manager(ring(num_stages=stages), *schedules)
+        agree(flagged(document, on_acquire, on_wait), n=7)
+
+
+@pytest.mark.parametrize("signal", ["warp", "thread", "leader", "leader_threads"])
+def test_signals(signal):
+    agree(manager(ring(consumer_signaling_threads=signal), load, use, warps=2), n=5)
+
+
+def test_split_tasks_as_captured():
+    document = manager(ring(num_stages=3), acquire_only, commit_only, wait_only, release_only)
+    pipeline = next(r.pipeline for r in document.resources if r.pipeline)
+    assert pipeline.advance_on_acquire and pipeline.advance_on_wait
+    agree(document, n=8)
+
+
+def test_raw_mbarriers():
+    ready, loaded = MBarrier("ready"), MBarrier("loaded", stages=2)
+
+    @schedule
+    def signal(ring, out, group, ready, loaded):
+        with domain_loop(N) as k:
+            ready.arrive(32)
+            with elect_warp(1):
+                loaded.arrive_expect_tx(8192, stage=1)
+            with elect_warp(0):
+                ring.acquire()
+                ring.load(row=k, column=0)
+                ring.commit()
+
+    @schedule
+    def follow(ring, out, group, ready, loaded):
+        ready.wait(parity=0)
+        with domain_loop(N):
+            ready.wait()
+            loaded.wait(parity=3, stage=1)
+            loaded.expect_tx(64, stage=0)
+            with elect_lane():
+                ready.arrive(2)
+
+    document = manager(ring(), signal, follow, things=(ready, loaded), warps=2)
+    agree(document, n=5)
+    assert [b.count for b in Machine(document).barriers if b.side == "raw"] == [68, 1, 1]
+
+
+def test_a_stage_that_an_mbarrier_does_not_have_is_refused():
+    @schedule
+    def signal(ring, out, group, ready):
+        ready.arrive(stage=2)
+
+    document = manager(ring(), signal, things=(MBarrier("ready", stages=2),))
+    with pytest.raises(Exception, match=r"signal\.01: ready has no stage 2, only 2"):
+        lower(document)
