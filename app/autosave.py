@@ -20,9 +20,7 @@ class Autosave:
         self._worker = Worker("warpdraft-autosave", linger=5.0)
         self.problem = ""
 
-    def keep(
-        self, document: Document, path: Path, kept: Callable[[], None] = lambda: None
-    ) -> None:
+    def keep(self, document: Document, path: Path, kept: Callable[[], None] = lambda: None) -> None:
         """Keep ``document`` as the unsaved state of ``path``; ``kept`` is called when it is on disk."""
 
         def job(stale: Callable[[], bool]) -> None:
@@ -35,12 +33,12 @@ class Autosave:
 
         self._worker.submit(job)
 
-    def drop(self, *paths: Path) -> None:
+    def drop(self, *paths: Path | None) -> None:
         """Forget the unsaved state of ``paths``."""
 
         def job(stale: Callable[[], bool]) -> None:
             try:
-                for path in paths:
+                for path in filter(None, paths):
                     autosave_of(path).unlink(missing_ok=True)
             except OSError as error:
                 self.problem = str(error)

@@ -25,11 +25,12 @@ class Folder:
     start: Path | None = None
 
     def documents(self) -> tuple[Path, ...]:
-        """Every document under the folder, then the examples that lie elsewhere, sorted by name."""
+        """Every document under the folder, sorted, also those that only an autosave holds yet; then the other examples."""
         found: list[Path] = []
         for directory, folders, names in os.walk(self.root):
             folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-            found += (Path(directory, name) for name in sorted(names) if name.endswith(SUFFIX))
+            here = {name.removesuffix(AUTOSAVE) for name in names}  # an autosave may stand for a file to come
+            found += (Path(directory, name) for name in sorted(here) if name.endswith(SUFFIX))
             if len(found) >= _MOST_FILES:
                 break
         have = {path.resolve() for path in found}

@@ -257,7 +257,6 @@ ACTIONS: dict[str, Callable[[Session, Intent], None]] = {
     "fix": _fix,
     "insert": _insert,
     "move": _move,
-    "new": lambda session, intent: session.start_new(),
     "recover": lambda session, intent: session.recover(bool(intent["accept"])),
     "redo": lambda session, intent: session.redo(),
     "remove": _remove,

@@ -11,15 +11,14 @@ from typing import Any
 
 import panel as pn
 
-from warpdraft.core import store
-
-from . import debug_intents, intents
+from . import debug_intents, file_intents, intents
 from .components.editor import EditorComponent
 from .consent import Consent
 from .debugger import Debugger
-from .files import SUFFIX, Folder, OutsideFolder, examples
+from .files import Folder, examples
 from .running import Runner, RunState, log_view
 from .session import Session
+from .templates import templates_view
 from .values import Result
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
@@ -40,6 +39,7 @@ DEPENDS = {
     "chrome": ("history", "saved", "path", "trip_counts", "report", "notice", "recovery", "revision"),
     "resources": ("history",),
     "files": ("path", "saved"),
+    "templates": (),
     "graph": ("graph",),
     "schedule": ("history",),
     "offers": ("history",),
@@ -110,6 +110,10 @@ class Page:
         self._shown.update(changed)
         self.component.send_state(changed)
 
+    def redraw(self, *panes: str) -> None:
+        """Send those of ``panes`` that have changed for another reason than a value of the session."""
+        self._draw(panes)
+
     def _text(self, pane: str) -> str:
         return json.dumps(self._view(pane), separators=(",", ":"))
 
@@ -127,6 +131,8 @@ class Page:
                 return session.graph.value or {"svg": "", "problem": "", "rows": []}
             case "files":
                 return [self.folder.label(path) for path in self.folder.documents()]
+            case "templates":
+                return templates_view()
             case "schedule":
                 return schedule_view(document)
             case "offers":
@@ -205,33 +211,6 @@ class Page:
         self._figure.paint(self._theme)
         self._push()
 
-    def _open(self, intent: Mapping[str, Any]) -> None:
-        try:
-            path = self.folder.allowed(str(intent["name"]))
-        except OutsideFolder as error:
-            self.session.say("error", str(error))
-            return
-        self.session.open(path)
-
-    def _save_as(self, intent: Mapping[str, Any]) -> None:
-        name = str(intent["name"])
-        name = name if name.endswith(SUFFIX) else name.removesuffix(".json") + SUFFIX
-        try:
-            path = self.folder.allowed(name)
-        except OutsideFolder as error:
-            self.session.say("error", str(error))
-            return
-        self.session.save(path)
-
-    def _download(self, intent: Mapping[str, Any]) -> None:
-        document = self.session.document
-        try:
-            text = store.dumps(document)
-        except store.DocumentError as error:
-            self.session.say("error", str(error))
-            return
-        self.component.send_download(f"{document.name}{SUFFIX}", text, "application/json")
-
     def _export(self, intent: Mapping[str, Any]) -> None:
         if self._asks("Export", intent):
             return
@@ -299,21 +278,15 @@ class Page:
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
 
-    def _list_files(self, intent: Mapping[str, Any]) -> None:
-        self._draw(("files",))
-
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "cancel": _cancel,
         "dismiss": _dismiss,
         "debug": _debug,
-        "download": _download,
         "export": _export,
-        "files": _list_files,
         "hello": _hello,
-        "open": _open,
         "run": _run,
-        "save_as": _save_as,
         "theme": _set_theme,
         "time": _time,
         "why": _ask_why,
+        **file_intents.ACTIONS,
     }

@@ -19,6 +19,7 @@ from warpdraft.core.store import DocumentError
 
 from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
+from .files import autosave_of
 from .tools import TOOLS, Tools
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
@@ -26,6 +27,7 @@ from .views.graph import graph_view
 from .worker import Stale, Worker
 
 VERDICT_FIRST = 0.3  # seconds that the other results wait for the verdict
+UNWRITTEN = Document("")  # what a file holds that is not there yet
 Post = Callable[[Callable[[], None]], None]
 
 
@@ -74,6 +76,7 @@ class Session(param.Parameterized):
         self._new_analyst = analyst
         self._analyst, self._second = analyst(), analyst()
         self._autosave = Autosave(tools.save)
+        self._begun: Document | None = None  # a new document as it was at the start
         self._notices = 0
         self._told = False
         self._reset_trip_counts()
@@ -183,19 +186,28 @@ class Session(param.Parameterized):
 
     def open(self, path: Path) -> bool:
         """Show the document in ``path``, with a new history; a bad file becomes a notice and changes nothing."""
+        unwritten = not path.exists() and autosave_of(path).is_file()
         try:
-            document = self.tools.load(path)
+            document = self.tools.load(autosave_of(path) if unwritten else path)
         except DocumentError as error:
             self.say("error", str(error))
             return False
         self._autosave.wait()
-        self._show(document, path)
+        if unwritten:
+            self.start(document, path)
+            self._begun = None
+            return True
+        self._show(document, path, document)
         self.recovery = self._autosave.found(path, document, self.tools.load)
         return True
 
-    def _show(self, document: Document, path: Path | None) -> None:
+    def _show(self, document: Document, path: Path | None, saved: Document) -> None:
+        if self._begun is not None and self._begun == self.document and self.path != path:
+            self._autosave.drop(self.path)  # nothing was done on it
+            self._autosave.wait()
+        self._begun = None
         with param.parameterized.batch_call_watchers(self):
-            self.path, self.saved, self.history = path, document, History(document)
+            self.path, self.saved, self.history = path, saved, History(document)
             self.revision += 1
             self.selection, self.trip_counts, self.fixes = Selection(), {}, {}
             self.notice = self.recovery = None
@@ -203,9 +215,12 @@ class Session(param.Parameterized):
             self._reset_trip_counts()
         self._analyse()
 
-    def start_new(self) -> None:
-        """An empty document without a file."""
-        self._show(Document("untitled"), None)
+    def start(self, document: Document, path: Path) -> None:
+        """A new document, whose file comes with the first save; until then its autosave stands for it."""
+        self._autosave.wait()
+        self._show(document, path, UNWRITTEN)
+        self._begun = document
+        self._keep_autosave()
 
     def save(self, path: Path | None = None) -> bool:
         """Write the document to ``path`` (its file, if not given), atomically; the autosave is then done with."""
@@ -220,7 +235,7 @@ class Session(param.Parameterized):
             return False
         self._autosave.drop(target, self.path or target)
         with param.parameterized.batch_call_watchers(self):
-            self.path, self.saved = target, self.document
+            self.path, self.saved, self._begun = target, self.document, None
         self.say("done", f"Saved {target.name}")
         return True
 
@@ -361,6 +376,10 @@ def open_session(
     path: Path, tools: Tools = TOOLS, post: Post | None = None, analyst: Callable[[], Analyst] = Child
 ) -> Session:
     """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
+    if not path.exists() and autosave_of(path).is_file():
+        session = Session(tools.load(autosave_of(path)), path, tools, post, analyst)
+        session.saved = UNWRITTEN
+        return session
     session = Session(tools.load(path), path, tools, post, analyst)
     session.recovery = session._autosave.found(path, session.document, tools.load)
     return session

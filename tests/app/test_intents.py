@@ -14,7 +14,7 @@ from warpdraft.app.views.details import details_view
 from warpdraft.app.views.offers import offers
 from warpdraft.core import edits
 from warpdraft.core.consistency import problem
-from warpdraft.core.document import OpKind
+from warpdraft.core.document import Document, OpKind
 from warpdraft.core.findings import Report, Scope
 from warpdraft.core.tree import find_node, find_resource, find_task, ops_of, placed
 
@@ -168,7 +168,7 @@ def test_trip_counts(session):
     assert session.notice.kind == "error" and session.trip_counts["k_tiles"] == 12
 
 
-@pytest.mark.parametrize("type", sorted(set(ACTIONS) - {"new"}))
+@pytest.mark.parametrize("type", sorted(ACTIONS))
 @pytest.mark.parametrize(
     "rest", [{}, {"id": "x", "ids": ["x"], "name": 3, "kind": [], "value": None, "index": "q", "offer": 1}]
 )
@@ -182,9 +182,9 @@ def test_unknown_intents_are_not_the_documents(session):
     assert not carry_out(session, {"type": "dance"})
 
 
-def test_a_document_from_nothing(session):
-    do(session, type="new")
-    assert (session.document.name, session.path, session.history.past) == ("untitled", None, ())
+def test_a_document_from_nothing(session, tmp_path):
+    session.start(Document("untitled"), tmp_path / "untitled.warpdraft.json")
+    assert (session.document.name, session.dirty, session.history.past) == ("untitled", True, ())
     for intent in (
         {"type": "set", "kind": "document", "name": "", "key": "target", "value": "sm_100a"},
         {"type": "add", "what": "symbol", "name": "k_tiles"},

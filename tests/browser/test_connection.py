@@ -6,7 +6,6 @@ from shutil import copy
 import pytest
 from served import Server
 
-
 pytestmark = pytest.mark.browser
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 

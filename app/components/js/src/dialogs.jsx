@@ -13,6 +13,10 @@ export function Dialogs({ dialog, setDialog, state, send, root }) {
     return <Palette title="Go to" hint="an operation, resource, task or finding" items={places(state)} close={close} root={root}
       take={({ select, ids }) => send({ type: "select", kind: select, ids })} />;
   }
+  if (dialog?.kind === "new") {
+    return <Palette title="New document" hint="empty, or a copy of an example" items={state.templates} close={close} root={root}
+      take={({ template }) => send({ type: "new", template })} />;
+  }
   return dialog?.kind === "help" ? <Help close={close} root={root} /> : null;
 }
 

@@ -9,7 +9,7 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
   return (
     <header class="toolbar" role="toolbar" aria-label="Document">
       <span class="brand" aria-hidden="true"><b>warp</b>draft</span>
-      <Files chrome={chrome} files={files} send={send} />
+      <Files chrome={chrome} files={files} send={send} setDialog={setDialog} />
       <span class="group">
         <Button icon="save" label="Save" title="Save (Ctrl+S)" disabled={!chrome.dirty && chrome.file} onClick={() => send({ type: "save" })} />
         <SaveAs chrome={chrome} send={send} />
@@ -50,11 +50,11 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
   );
 }
 
-function Files({ chrome, files, send }) {
+function Files({ chrome, files, send, setDialog }) {
   const change = (event) => {
     const name = event.currentTarget.value;
     event.currentTarget.value = chrome.file;
-    if (name === NEW) send({ type: "new" });
+    if (name === NEW) setDialog({ kind: "new" });
     else if (name !== chrome.file) send({ type: "open", name });
   };
   const listed = files.includes(chrome.file);
