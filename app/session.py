@@ -255,10 +255,16 @@ class Session(param.Parameterized):
             self.say("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
         revision = self.revision
         if self.dirty:
-            self._autosave.keep(self.document, self.path, lambda: self.post(lambda: self._now_kept(revision)))
+            self._autosave.keep(self.document, self.path, lambda: self._tell_kept(revision))
         else:
             self._autosave.drop(self.path)
             self._now_kept(revision)
+
+    def _tell_kept(self, revision: int) -> None:
+        """From a thread of its own: whoever holds the session may be waiting for the autosave."""
+        threading.Thread(
+            target=self.post, args=(lambda: self._now_kept(revision),), name="warpdraft-kept", daemon=True
+        ).start()
 
     def _now_kept(self, revision: int) -> None:
         self.kept = max(self.kept, revision)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -267,7 +268,11 @@ def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
 
 def test_what_is_kept_is_acknowledged(session):
     session.do(RENAME)
-    assert session.settle() and session.kept == session.revision == 1
+    assert session.settle()
+    deadline = time.monotonic() + 5
+    while session.kept < 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert session.kept == session.revision == 1
     assert TOOLS.load(autosave_of(session.path)) == session.document
     session.undo()
     assert session.kept == 2
