@@ -148,7 +148,9 @@ def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str) -
     warp, lane, _ = found
     if warp is not None:
         return arrivals_by(signal, True, lane) if 0 <= warp < task.num_warps else 0
-    return sum(arrivals_by(signal, w == 0, lane) for w in range(task.num_warps))
+    if task.num_warps < 1:
+        return 0
+    return arrivals_by(signal, True, lane) + (task.num_warps - 1) * arrivals_by(signal, False, lane)
 
 
 def _first_with_election(

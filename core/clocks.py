@@ -28,6 +28,7 @@ from .races import NEVER, SYNC, TCGEN, Races
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
+SLICE = 20_000  # events of one stream between two looks at the clock
 
 
 class Execution:
@@ -95,7 +96,7 @@ class Execution:
             w = ready.popleft()
             events, start = streams[w].events, at[w]
             i, size = start, len(events)
-            end = min(size, start + 1) if hurried and w not in hurried else size
+            end = min(size, start + (1 if hurried and w not in hurried else SLICE))
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i

@@ -84,8 +84,8 @@ def execute(
     conditions: Conditions | None = None,
     deadline: float | None = None,
 ) -> Run:
-    """Unrolls and runs ``machine``'s document at ``values``."""
-    program = unroll(machine, values, representatives=True, conditions=conditions)
+    """Unrolls and runs ``machine``'s document at ``values``. Raises TimeUp where unrolling takes past ``deadline``."""
+    program = unroll(machine, values, representatives=True, conditions=conditions, deadline=deadline)
     return execute_program(machine, program, conditions, deadline)
 
 

@@ -12,6 +12,7 @@ from .arrivals import TMA, arrivals_by
 from .cursors import CLOSES, OPENS, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import evaluate
+from .limits import in_time
 from .machine import Machine
 from .program import Event, EventKind, Program, Stream
 
@@ -34,20 +35,22 @@ def unroll(
     *,
     representatives: bool = False,
     conditions: Conditions | None = None,
+    deadline: float | None = None,
 ) -> Program:
     """The program of one CTA with the symbols at ``values``. Many programs of one document share a `Machine`.
 
     ``representatives``: identical warps of a task become two streams, of weight 1 and the rest (enough for deadlocks
     and races). ``conditions`` gives each run-time condition or skip predicate a pattern of outcomes, repeated over the
     iterations of the loop around it; a condition without a pattern is true. Ops that name nothing known are left out:
-    rules on structure report them. Raises KeyError for a symbol without a value.
+    rules on structure report them. Raises KeyError for a symbol without a value, TimeUp once `perf_counter` is past
+    ``deadline``.
     """
     machine = document if isinstance(document, Machine) else Machine(document)
     streams = []
     for task in machine.document.tasks:
         for warps in machine.classes(task) if representatives else [(w,) for w in range(task.num_warps)]:
             stream = Stream(task.name, warps[0], len(warps), warps)
-            WarpWalk(machine, task, stream, values, conditions or {}).block(task.body)
+            WarpWalk(machine, task, stream, values, conditions or {}, deadline).block(task.body)
             streams.append(stream)
     return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
 
@@ -65,8 +68,15 @@ class WarpWalk:
     """Walks one task as one of its warps and records the events."""
 
     def __init__(
-        self, machine: Machine, task: Task, stream: Stream, values: Mapping[str, int], conditions: Conditions
+        self,
+        machine: Machine,
+        task: Task,
+        stream: Stream,
+        values: Mapping[str, int],
+        conditions: Conditions,
+        deadline: float | None = None,
     ) -> None:
+        self.deadline = deadline
         self.machine, self.task, self.stream = machine, task, stream
         self.values, self.conditions = values, conditions
         self.works = WorkEvents(machine, task, stream)
@@ -105,8 +115,8 @@ class WarpWalk:
         self.at = outer
 
     def iterations(self, trips: int) -> Iterable[int]:
-        """The iterations that are walked: all of them."""
-        return range(trips)
+        """The iterations that are walked: all of them, in time."""
+        return range(trips) if self.deadline is None else in_time(range(trips), self.deadline)
 
     def passes(self, guard: Guard) -> bool:
         kind = guard.kind

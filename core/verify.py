@@ -16,6 +16,7 @@ from .findings import Finding, Report, Scope, Severity
 from .hazards import HAZARDS
 from .hazards.counts import corrected, mismatches
 from .hazards.trace import Trace
+from .limits import OUT_OF_TIME, TimeUp, too_large
 from .machine import Machine
 from .peeks import with_true_peeks
 from .run import Run, execute, execute_program
@@ -41,9 +42,13 @@ def verify(
     """
     start = perf_counter()
     search = _Search(document, trip_counts, start + budget)
-    trace = Trace(document)
-    search.collector.add(finding for h in HAZARDS for finding in (*h.check(document), *h.follow(trace)))
-    search.explore()
+    search.collector.add(finding for h in HAZARDS for finding in h.check(document))
+    search.reason = too_large(document)
+    if not search.reason:
+        trace = Trace(document, search.deadline)
+        search.collector.add(finding for h in HAZARDS for finding in h.follow(trace))
+        search.reason = "" if trace.finished else OUT_OF_TIME
+        search.explore()
     search.reason = search.reason or "; ".join(unmodelled(document))
     rows = _without_consequences(search)
     verdict = "safe"
@@ -82,18 +87,22 @@ class _Search:
 
     def _affordable(self, values: Values) -> bool:
         if perf_counter() > self.deadline:
-            self.reason = "the time budget ran out"
+            self.reason = OUT_OF_TIME
         elif cost(self.document, values) > MAX_RUN:
             self.reason = f"{_words(values)} makes more than {MAX_RUN} events"
         return not self.reason
 
     def _case(self, machine: Machine, values: Values, patterns: Patterns, usual: bool) -> None:
-        run = execute(machine, values, patterns, self.deadline)
+        try:
+            run = execute(machine, values, patterns, self.deadline)
+        except TimeUp:
+            self.reason = OUT_OF_TIME
+            return
         self.events += run.program.events
         for name, value in values.items():
             self.tried.setdefault(name, {})[value] = None
         if run.execution.stopped == "time":
-            self.reason = "the time budget ran out"
+            self.reason = OUT_OF_TIME
         notes = () if usual else (_condition_words(patterns),)
         self._collect(run, notes)
         self._other_orders(run, machine, patterns, notes)
@@ -139,7 +148,7 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     rows = search.collector.rows()
     declared = [f for f in rows if f.code in DECLARED]
     wrong = mismatches(search.document)
-    if not declared or not wrong:
+    if not declared or not wrong or too_large(search.document):
         return rows
     repaired = _Search(corrected(search.document, wrong), search.given, search.deadline)
     repaired.explore()

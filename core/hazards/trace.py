@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
 from ..footprints import engine_of
+from ..limits import TimeUp, in_time
 from ..machine import Machine
 from ..program import Stream
 from ..tree import ops_of
@@ -36,14 +37,21 @@ class Problem(NamedTuple):
 
 
 class Trace:
-    """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek."""
+    """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek.
+    ``finished`` is whether all warps were followed before the deadline."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    def __init__(self, document: Document, deadline: float | None = None) -> None:
+        self.document, self.deadline = document, deadline
         self.problems: dict[tuple[str, str], Problem] = {}
-        machine = Machine(document)
-        for values in _choices(document):
-            for task in document.tasks:
+        self.finished = True
+        try:
+            self._follow(Machine(document))
+        except TimeUp:
+            self.finished = False
+
+    def _follow(self, machine: Machine) -> None:
+        for values in _choices(self.document):
+            for task in self.document.tasks:
                 for warps in machine.classes(task):
                     _Follower(
                         machine, task, Stream(task.name, warps[0], len(warps), warps), values, self
@@ -90,7 +98,8 @@ class _Follower(WarpWalk):
     def iterations(self, trips: int) -> Iterable[int]:
         """A long loop is walked at its two ends: brackets do not depend on how often it runs."""
         most = MAX_TRIPS if len(self.loops) < 2 else 3
-        return range(trips) if trips <= most else (*range(most - 2), trips - 2, trips - 1)
+        walked = range(trips) if trips <= most else (*range(most - 2), trips - 2, trips - 1)
+        return in_time(walked, self.trace.deadline)
 
     # -- what the unroller calls ----------------------------------------------------------------------------------------
     def passes(self, guard: Guard) -> bool:

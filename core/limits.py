@@ -1,0 +1,34 @@
+"""Where looking at a document must end: time, and sizes that no machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+from .document import Document
+
+MAX_WARPS = 1024  # of a task; hardware has 32 a CTA (WD605 says so)
+MAX_STAGES = 1 << 16  # of all pipelines and mbarriers together; shared memory holds fewer (WD601)
+OUT_OF_TIME = "the time budget ran out"
+
+
+class TimeUp(Exception):
+    """The deadline has passed."""
+
+
+def in_time(numbers: Iterator[int] | range | tuple[int, ...], deadline: float | None) -> Iterator[int]:
+    """``numbers``, as long as `perf_counter` is not past ``deadline``. Raises TimeUp."""
+    for number in numbers:
+        if deadline is not None and perf_counter() > deadline:
+            raise TimeUp
+        yield number
+
+
+def too_large(document: Document) -> str:
+    """Why ``document`` is not unrolled at all ("" if it is)."""
+    for task in document.tasks:
+        if task.num_warps > MAX_WARPS:
+            return f"{task.name} has more than {MAX_WARPS} warps: it was not executed"
+    stages = sum(r.pipeline.stages for r in document.resources if r.pipeline)
+    stages += sum(m.stages for m in document.mbarriers)
+    return f"{stages} stages are more than {MAX_STAGES}: it was not executed" if stages > MAX_STAGES else ""
