@@ -38,6 +38,7 @@ class Hazard:
 
     ``check`` reads the document once, ``follow`` what each warp does in its order, ``examine`` one execution of all;
     ``repair`` proposes fixes of a finding, offered only after the edited document has been verified again.
+    ``strict_lanes``: only looked for where lanes of a warp may drift apart.
     """
 
     code: str
@@ -50,6 +51,7 @@ class Hazard:
     follow: Callable[[Trace], Iterable[Finding]] = no_trace_check
     examine: Callable[[Run], Iterable[Finding]] = no_run_check
     repair: Callable[[Document, Finding], Iterable[Fix]] = no_fix
+    strict_lanes: bool = False
 
 
 def error(code: str, name: str, message: str, **fields: Any) -> Finding:

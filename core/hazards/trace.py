@@ -16,6 +16,7 @@ from ..program import Stream
 from ..tree import ops_of
 from ..unroll import WarpWalk
 from ..valuations import symbol_ranges
+from .lanes import Lanes
 
 MAX_TRIPS = 12  # of one loop; loops inside two others are cut shorter
 OPENS = {OpKind.ACQUIRE: "producer", OpKind.WAIT: "consumer"}
@@ -40,8 +41,10 @@ class Trace:
     """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek.
     ``finished`` is whether all warps were followed before the deadline."""
 
-    def __init__(self, document: Document, deadline: float | None = None) -> None:
-        self.document, self.deadline = document, deadline
+    def __init__(
+        self, document: Document, deadline: float | None = None, strict_lanes: bool = False
+    ) -> None:
+        self.document, self.deadline, self.strict_lanes = document, deadline, strict_lanes
         self.problems: dict[tuple[str, str], Problem] = {}
         self.finished = True
         try:
@@ -93,6 +96,7 @@ class _Follower(WarpWalk):
         self.peeked: dict[tuple[str, str], bool] = {}  # whether the last peek is still unused
         self.tokens: dict[str, tuple[str, int]] = {}  # token -> pipelined resource and use that it comes from
         self.known: set[str] = set()
+        self.lanes = Lanes()
 
     # -- loops ----------------------------------------------------------------------------------------------------------
     def iterations(self, trips: int) -> Iterable[int]:
@@ -116,6 +120,8 @@ class _Follower(WarpWalk):
             self.bracket(op)
         if op.kind is OpKind.WORK:
             self.check_upstreams(op)
+        for other, text in self.lanes.step(self, op) if self.trace.strict_lanes else ():
+            self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
         super().op(op)
 
@@ -194,8 +200,8 @@ class _Follower(WarpWalk):
                 )
                 self.problem("routing", op, op.target, text)
 
-    def problem(self, kind: str, node: Node, resource: str, text: str) -> None:
+    def problem(self, kind: str, node: Node, resource: str, text: str, other: str = "") -> None:
         at = ", ".join(f"{var} {i}" for var, i in self.at)
         self.trace.problems.setdefault(
-            (kind, node.id), Problem(kind, self.task.name, node.id, resource, text, at)
+            (kind, node.id), Problem(kind, self.task.name, node.id, resource, text, at, other)
         )

@@ -1,7 +1,21 @@
 """Cases A and B: arrival counts, who takes part, transaction bytes."""
 
 import pytest
-from kit import K, Ring, TensorAccumulator, accepted, accumulator, build, codes, finding, output, ring, role
+from kit import (
+    K,
+    Ring,
+    TensorAccumulator,
+    accepted,
+    accumulator,
+    build,
+    channel,
+    codes,
+    drain,
+    finding,
+    output,
+    ring,
+    role,
+)
 
 from warpdraft.core import (
     AsyncGroup,
@@ -13,6 +27,7 @@ from warpdraft.core import (
     domain_loop,
     elect_warp,
     fence_proxy_async,
+    sync_warp,
     verify,
 )
 
@@ -38,6 +53,31 @@ def gemm(full=None, empty=None, groups=1, stages=3):
 
     maths = [role(f"math{g}", 4 + 4 * g, 4, math, [ab], [acc]) for g in range(groups)]
     return build(role("load", 0, 1, load, [], [ab]), *maths)
+
+
+class TestC03:
+    """One lane arrives for 32 lanes that wrote: a race only where lanes may drift apart."""
+
+    def schedule(self, *, meet=False):
+        w = channel("w")
+
+        def load():
+            with domain_loop(0, K):
+                w.acquire()
+                w.share()
+                fence_proxy_async()  # of another kind: it must not silence the finding
+                if meet:
+                    sync_warp()
+                w.commit()
+
+        return build(role("load", 0, 1, load, [], [w]), drain(w))
+
+    def test_lanes_that_drift_apart(self):
+        assert codes(self.schedule(), strict_lanes=True) == {"WD213"}
+        assert accepted(self.schedule())
+
+    def test_a_warp_sync(self):
+        assert accepted(self.schedule(meet=True), strict_lanes=True)
 
 
 class TestC01:

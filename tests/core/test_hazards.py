@@ -33,14 +33,14 @@ FIXED = {
 
 @every_hazard
 def test_the_bad_example_breaks_the_rule(hazard):
-    found = [f for f in verify(hazard.bad).findings if f.code == hazard.code]
+    found = [f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code]
     assert found and all(f.name == hazard.name for f in found)
     assert all(f.message for f in found)
 
 
 @every_hazard
 def test_the_good_example_breaks_no_rule(hazard):
-    report = verify(hazard.good)
+    report = verify(hazard.good, strict_lanes=hazard.strict_lanes)
     assert report.findings == ()
     assert report.verdict == ("incomplete" if unmodelled(hazard.good) else "safe")
 
@@ -60,7 +60,7 @@ def _module(hazard):
 
 @every_hazard
 def test_every_fix_repairs_the_bad_example(hazard):
-    report = verify(hazard.bad)
+    report = verify(hazard.bad, strict_lanes=hazard.strict_lanes)
     fixes = [(f, fix) for f in report.findings if f.code == hazard.code for fix in fixes_for(hazard.bad, f)]
     assert bool(fixes) == (hazard.code in FIXED)
     for finding, fix in fixes:
@@ -70,7 +70,7 @@ def test_every_fix_repairs_the_bad_example(hazard):
 
 @every_hazard
 def test_the_bad_example_can_be_shown(hazard):
-    report = verify(hazard.bad)
+    report = verify(hazard.bad, strict_lanes=hazard.strict_lanes)
     text = render_report(hazard.bad, report)
     assert f"[{hazard.code}]" in text and f"explain {hazard.code}" in text
     assert hazard.code in [f["code"] for f in report_json(hazard.bad, report)["findings"]]
@@ -85,7 +85,7 @@ def test_a_fix_that_does_not_fit_is_not_offered(monkeypatch):
     from warpdraft.core import fixes
 
     hazard = next(h for h in HAZARDS if h.code == "WD201")
-    finding = next(f for f in verify(hazard.bad).findings if f.code == "WD201")
+    finding = next(f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == "WD201")
 
     def fails(document, fix):
         raise EditError("no")

@@ -1,0 +1,64 @@
+"""Where the lanes of one warp must meet: what one of them says or waits for, the others must have done or know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..document import Engine, Op, OpKind, Signal, Space
+from ..footprints import engine_of
+from ..machine import LEADER_ENGINES
+
+if TYPE_CHECKING:
+    from ..unroll import WarpWalk
+
+MEETS = (OpKind.SYNC_WARP, OpKind.BARRIER_SYNC, OpKind.CLUSTER_SYNC)
+WAITS = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT, OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ)
+RAW = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
+SHARED = (Space.SMEM, Space.TMEM, Space.GMEM)
+
+
+class Lanes:
+    """Of one warp: the writes of all its lanes, and the waits of one, since they last met."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, str] = {}  # resource -> op
+        self.waited = ""
+
+    def step(self, walk: WarpWalk, op: Op) -> Iterator[tuple[str, str]]:
+        """(the other op, what is wrong) for each way in which ``op`` needs a meeting that has not been."""
+        if op.kind in MEETS and not walk.lane:
+            self.written, self.waited = {}, ""
+        elif op.kind in WAITS and walk.lane:
+            self.waited = op.id
+        elif op.kind is OpKind.WORK and not walk.lane:
+            yield from self._work(walk, op)
+        elif self.written and _alone(walk, op):
+            names = ", ".join(self.written)
+            yield next(iter(self.written.values())), f"one lane arrives for all that wrote {names}"
+            self.written = {}
+
+    def _work(self, walk: WarpWalk, op: Op) -> Iterator[tuple[str, str]]:
+        resource, work = walk.machine.resources.get(op.target), walk.machine.works.get((op.target, op.work))
+        if resource is None or work is None or work.view or work.auxiliary or resource.space not in SHARED:
+            return
+        engine = engine_of(resource, work)
+        if engine in LEADER_ENGINES or engine is Engine.BULK_STORE:
+            return  # one thread issues it
+        if self.waited:
+            yield self.waited, f"all lanes execute {op.target}.{op.work} behind the wait of one"
+        if engine is Engine.WARP and work.role == "producer":
+            self.written[op.target] = op.id
+
+
+def _alone(walk: WarpWalk, op: Op) -> bool:
+    """Whether one lane of this warp arrives for the others."""
+    if op.kind in RAW:
+        return True
+    sides = {OpKind.COMMIT: walk.machine.producer, OpKind.RELEASE: walk.machine.consumer}
+    signal = sides[op.kind].get(op.target) if op.kind in sides else None
+    if signal is Signal.LEADER:
+        return walk.leads()
+    if signal is Signal.LEADER_THREADS:
+        return walk.leads() and walk.lane
+    return signal is Signal.WARP or (signal is Signal.THREAD and walk.lane)
