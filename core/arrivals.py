@@ -8,9 +8,24 @@ its commit is empty, a consumer warp releases with one elected lane; `PipelineAs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 
-from .document import Document, Engine, Guard, GuardKind, Node, Op, OpKind, Resource, Signal, Task
+from .document import (
+    Document,
+    Engine,
+    Guard,
+    GuardKind,
+    Loop,
+    Node,
+    Op,
+    OpKind,
+    Resource,
+    Signal,
+    Task,
+    Work,
+)
+from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
 from .tree import find_work, walk
 
@@ -118,18 +133,57 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op)
 
 
 def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
-    """Bytes of the copies into ``resource`` between ``acquire`` and the next commit, in schedule order."""
-    total, inside = 0, False
-    for op in (n for n in walk(task.body) if isinstance(n, Op) and n.target == resource.name):
+    """Bytes of the copies into ``resource`` between ``acquire`` and the next commit, in schedule order.
+
+    A copy in a loop within the bracket counts once for each iteration, or once where that number is known only at run time
+    (WD203 says so).
+    """
+    return sum(
+        tx_bytes(resource, work, op, task) * _times(loops)
+        for op, work, loops in bracket_copies(resource, task, acquire)
+    )
+
+
+def bracket_copies(
+    resource: Resource, task: Task, acquire: Op
+) -> Iterator[tuple[Op, Work, tuple[Loop, ...]]]:
+    """The copies between ``acquire`` and the next commit, with the loops around each that are not around the acquire."""
+    around: tuple[Loop, ...] | None = None
+    for op, loops in _with_loops(task.body, ()):
+        if op.target != resource.name:
+            continue
         if op.id == acquire.id:
-            inside = True
-        elif inside and op.kind is OpKind.COMMIT:
-            break
-        elif inside and op.kind is OpKind.WORK:
+            around = loops
+        elif around is not None and op.kind is OpKind.COMMIT:
+            return
+        elif around is not None and op.kind is OpKind.WORK:
             work = find_work(resource, op.work)
             if work and work.role == "producer" and engine_of(resource, work) is Engine.TMA:
-                total += tx_bytes(resource, work, op, task)
-    return total
+                yield op, work, tuple(loop for loop in loops if loop not in around)
+
+
+def _times(loops: Sequence[Loop]) -> int:
+    """How often what is inside ``loops`` runs; one that is known only at run time counts once."""
+    return prod(1 if (trips := constant_trips(loop)) is None else trips for loop in loops)
+
+
+def constant_trips(loop: Loop) -> int | None:
+    """How often ``loop`` runs, where its bounds are numbers."""
+    if symbols_of(loop.start) or symbols_of(loop.stop) or symbols_of(loop.step):
+        return None
+    try:
+        start, stop, step = (evaluate(bound, {}) for bound in (loop.start, loop.stop, loop.step))
+    except ArithmeticError:
+        return 0
+    return max(0, -((start - stop) // step)) if step else 0
+
+
+def _with_loops(nodes: Sequence[Node], loops: tuple[Loop, ...]) -> Iterator[tuple[Op, tuple[Loop, ...]]]:
+    for node in nodes:
+        if isinstance(node, Op):
+            yield node, loops
+        else:
+            yield from _with_loops(node.body, (*loops, node) if isinstance(node, Loop) else loops)
 
 
 def first_acquire(task: Task, resource: Resource) -> Op | None:

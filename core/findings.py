@@ -21,12 +21,14 @@ class Severity(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a witness: ``agent`` ("math.w3", or "math.w3/wgmma" for an engine) does ``op``, at iteration ``at``
-    ("tile 1, k 2"; "" outside loops); ``text`` says what happens, e.g. "waits full[1] phase 0"."""
+    ("tile 1, k 2"; "" outside loops); ``text`` says what happens, e.g. "waits full[1] phase 0". ``marked``: the finding is
+    about this step."""
 
     agent: str
     op: str
     text: str
     at: str = ""
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

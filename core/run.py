@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import describe
 from .clocks import Execution
@@ -107,16 +107,26 @@ def shared_memory(document: Document) -> frozenset[str]:
     return frozenset(r.name for r in document.resources if r.space is Space.SMEM)
 
 
-def prefix_steps(run: Run, clock: Sequence[int], last: Sequence[tuple[int, int, str]]) -> tuple[Step, ...]:
-    """What must have happened under ``clock`` (one place a stream), in order of execution, then the events ``last``."""
+def prefix_steps(
+    run: Run,
+    clock: Sequence[int],
+    last: Sequence[tuple[int, int, str]],
+    marked: Sequence[tuple[int, int]] = (),
+) -> tuple[Step, ...]:
+    """What must have happened under ``clock`` (one place a stream), in order of execution, then the events ``last``.
+
+    The events ``marked`` and ``last`` are marked. What is left out of a long witness are its earliest steps, none of these.
+    """
     ends = {(w, j) for w, j, _ in last}
-    steps = [
-        run.step(w, j)
+    places = [
+        (w, j)
         for w, start, end in run.execution.order
         for j in range(start + 1, min(end, clock[w]) + 1)
-        if (w, j) not in ends and _counts(run.event(w, j))
-    ][-MAX_STEPS:]
-    return (*steps, *(run.step(w, j, text) for w, j, text in last))
+        if (w, j) not in ends and (_counts(run.event(w, j)) or (w, j) in marked)
+    ]
+    early = [place for place in places[:-MAX_STEPS] if place in marked]
+    steps = [replace(run.step(w, j), marked=(w, j) in marked) for w, j in (*early, *places[-MAX_STEPS:])]
+    return (*steps, *(replace(run.step(w, j, text), marked=True) for w, j, text in last))
 
 
 def _counts(event: Event) -> bool:

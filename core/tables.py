@@ -22,6 +22,30 @@ def schedule_table(document: Document) -> str:
     return "\n".join(lines).strip("\n")
 
 
+def compared_table(document: Document, other: Document) -> str:
+    """`schedule_table`, and what it leaves out where ``other`` has the same table."""
+    table = schedule_table(document)
+    return table if table != schedule_table(other) else "\n".join([table, "", *_differing(document, other)])
+
+
+def _differing(document: Document, other: Document) -> Iterable[str]:
+    if document.target != other.target:
+        yield f"target {document.target}"
+    for task, own in zip(document.tasks, other.tasks, strict=True):
+        if (task.src, task.dst) != (own.src, own.dst):
+            reads, writes = (", ".join(names) or "nothing" for names in (task.src, task.dst))
+            yield f"{task.name} declares: reads {reads}, writes {writes}"
+    if document.graph != other.graph:
+        yield "graph: " + ", ".join(f"{edge.upstream} -> {edge.downstream}" for edge in document.graph)
+    for resource, own in zip(document.resources, other.resources, strict=True):
+        if resource.pipeline and own.pipeline and resource.pipeline.bytes != own.pipeline.bytes:
+            yield f"{resource.name} declares: {resource.pipeline.bytes} B a stage"
+        for work, twin in zip(resource.works, own.works, strict=True):
+            if work.footprint != twin.footprint and work.footprint:
+                touched = work.footprint
+                yield f"{resource.name}.{work.name} declares: {touched.bytes} B from byte {touched.offset} of a stage"
+
+
 def _declarations(document: Document) -> Iterable[str]:
     for resource in document.resources:
         yield f"{resource.name}: {_resource(document, resource)}"

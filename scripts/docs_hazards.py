@@ -11,7 +11,7 @@ from warpdraft.core.fixes import fixes_for
 from warpdraft.core.hazards import HAZARDS, Hazard
 from warpdraft.core.hazards.base import no_document_check, no_run_check, no_trace_check
 from warpdraft.core.report import render_finding
-from warpdraft.core.tables import schedule_table
+from warpdraft.core.tables import compared_table
 from warpdraft.core.verify import verify
 
 WIDTH = 120
@@ -76,29 +76,11 @@ def _section(hazard: Hazard) -> Iterator[str]:
     yield f"**{hazard.rule}**"
     yield _wrapped(hazard.why)
     yield f"Wrong: {hazard.bad.name}"
-    yield _fenced(_schedule(hazard.bad, hazard.good))
+    yield _fenced(compared_table(hazard.bad, hazard.good))
     yield _fenced(_finding(hazard))
     yield f"Right: {hazard.good.name}"
-    yield _fenced(_schedule(hazard.good, hazard.bad))
+    yield _fenced(compared_table(hazard.good, hazard.bad))
     yield _wrapped("How it is found: " + "; ".join(_notes(hazard)) + "." + _repair(hazard))
-
-
-def _schedule(document: Document, other: Document) -> str:
-    """The schedule, and what its table does not show where ``other`` has the same table."""
-    table = schedule_table(document)
-    return table if table != schedule_table(other) else "\n".join([table, "", *_declared(document, other)])
-
-
-def _declared(document: Document, other: Document) -> Iterator[str]:
-    for task, own in zip(document.tasks, other.tasks, strict=True):
-        if (task.src, task.dst) != (own.src, own.dst):
-            reads, writes = (", ".join(names) or "nothing" for names in (task.src, task.dst))
-            yield f"{task.name} declares: reads {reads}, writes {writes}"
-    if document.graph != other.graph:
-        yield "graph: " + ", ".join(f"{edge.upstream} -> {edge.downstream}" for edge in document.graph)
-    for resource in document.resources:
-        if resource.pipeline and resource.pipeline.bytes:
-            yield f"{resource.name} declares: {resource.pipeline.bytes} B a stage"
 
 
 def _finding(hazard: Hazard) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..document import Engine
-from ..findings import Finding
+from ..findings import Finding, Step
 from ..program import EventKind
 from ..races import SYNC, Pair, Record
 from ..run import Run, agent_name, join_clocks, prefix_steps
@@ -92,12 +92,18 @@ def _finding(run: Run, pair: Pair, code: str, name: str) -> Finding:
         expected="the first ends before the second starts",
         actual="nothing waits for its end" if started else "nothing orders them",
         notes=tuple(_notes(run, x, y)),
-        witness=prefix_steps(
-            run,
-            join_clocks(run, (x.stream, x.index, x.base), (y.stream, y.index, y.base)),
-            [(x.stream, x.index, ""), (y.stream, y.index, "")],
-        ),
+        witness=_witness(run, x, y, started),
     )
+
+
+def _witness(run: Run, x: Record, y: Record, started: bool) -> tuple[Step, ...]:
+    """Both accesses marked, in the order of execution; two that nothing orders stand together at the end."""
+    clock = join_clocks(run, (x.stream, x.index, x.base), (y.stream, y.index, y.base))
+    first, second = (x.stream, x.index), (y.stream, y.index)
+    if not started:
+        return prefix_steps(run, clock, [(*first, ""), (*second, "")])
+    clock[x.stream] = max(clock[x.stream], x.index)
+    return prefix_steps(run, clock, [(*second, "")], [first])
 
 
 def _notes(run: Run, x: Record, y: Record) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Engine, Op, OpKind
+from ..arrivals import TMA, bracket_copies, constant_trips, producer_signal
+from ..document import Document, Engine, Loop, Op, OpKind, Task
 from ..findings import Finding, Fix
 from ..footprints import engine_of, target_work
 from ..program import BarrierKind, EventKind
@@ -16,6 +17,33 @@ from .examples import acquire, commit, document, fence, loop, release, ring, tas
 from .places import resources_of, state, where
 
 CODE, NAME = "WD203", "tx-bytes"
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """Copies whose number within one acquire is known only at run time."""
+    for resource in document.resources:
+        if resource.pipeline is None or producer_signal(document, resource) != TMA:
+            continue
+        for t in document.tasks:
+            for first in (o for o in ops_of(t) if o.kind is OpKind.ACQUIRE and o.target == resource.name):
+                for copy, _, loops in bracket_copies(resource, t, first):
+                    inner = next((x for x in loops if constant_trips(x) is None), None)
+                    if inner is not None:
+                        yield _open_ended(t, first, copy, inner)
+
+
+def _open_ended(t: Task, first: Op, copy: Op, inner: Loop) -> Finding:
+    return error(
+        CODE,
+        NAME,
+        f"{t.name}: the acquire at {first.id} expects the bytes of one copy at {copy.id}, but the loop {inner.id} issues "
+        "as many as its bounds say at run time",
+        ops=(copy.id, first.id, inner.id),
+        resources=(first.target,),
+        tasks=(t.name,),
+        expected="a loop of constant bounds inside the bracket, or an acquire and a commit in each iteration",
+        actual=f"{inner.var} runs from {inner.start} to {inner.stop}",
+    )
 
 
 def examine(run: Run) -> Iterator[Finding]:
@@ -121,6 +149,7 @@ HAZARD = Hazard(
     why="With more expected the phase never completes: a hang. With fewer it completes before the data is there.",
     bad=_ring(2048),
     good=_ring(1024),
+    check=check,
     examine=examine,
     repair=repair,
 )

@@ -1,8 +1,17 @@
 """Arrival counts derived from the table of signals."""
 
+from dataclasses import replace
+
 import pytest
 
-from warpdraft.core.arrivals import arrivals_by, empty_count, full_count
+from warpdraft.core.arrivals import (
+    armed_bytes,
+    arrivals_by,
+    bracket_bytes,
+    empty_count,
+    first_acquire,
+    full_count,
+)
 from warpdraft.core.document import (
     Document,
     Engine,
@@ -17,6 +26,20 @@ from warpdraft.core.document import (
     Task,
     Work,
 )
+from warpdraft.core.expressions import Symbol
+from warpdraft.core.hazards.examples import (
+    acquire,
+    commit,
+    document,
+    fence,
+    loop,
+    release,
+    ring,
+    task,
+    wait,
+    work,
+)
+from warpdraft.core.verify import verify
 
 
 def counts(pipeline, producer_warps=1, consumer_warps=4, engine=None, guard=None):
@@ -65,3 +88,35 @@ def test_a_leader_signal_counts_once_a_task():
     assert arrivals_by(Signal.LEADER, leader=True) == 1
     assert arrivals_by(Signal.LEADER, leader=False) == 0
     assert arrivals_by(Signal.LEADER_THREADS, leader=True) == 32
+
+
+class TestCopiesInALoop:
+    """Copies in a loop between one acquire and its commit."""
+
+    def schedule(self, stop, symbols=()):
+        half = Work("load", "producer", Engine.TMA, tx=512)
+        ab = replace(ring("ab"), works=(half, Work("read", "consumer")))
+        copies = loop(work("ab", "load"), stop=stop, var="part")
+        return document(
+            "parts",
+            task("load", 0, 1, loop(acquire("ab"), copies, commit("ab"), stop=5)),
+            task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"), stop=5)),
+            resources=(ab,),
+            symbols=symbols,
+        )
+
+    def test_constant_trips_are_counted(self):
+        found = self.schedule(2)
+        first = first_acquire(found.tasks[0], found.resources[0])
+        assert armed_bytes(found, found.resources[0], found.tasks[0], first) == 1024
+        assert {f.code for f in verify(found).errors} == {"WD401"}  # both copies fill the whole stage: no WD203, no hang
+
+    def test_trips_of_run_time_are_an_error(self):
+        n = Symbol("n", 1)
+        report = verify(self.schedule(n, (n,)))
+        assert report.errors[0].code == "WD203" and "as many as its bounds say" in report.errors[0].message
+
+    def test_loops_around_the_acquire_do_not_count(self):
+        found = self.schedule(1)
+        first = first_acquire(found.tasks[0], found.resources[0])
+        assert bracket_bytes(found, found.resources[0], found.tasks[0], first) == 512

@@ -77,6 +77,12 @@ def test_the_bad_example_can_be_shown(hazard):
     assert explain(hazard.code).startswith(f"{hazard.code}  {hazard.name}")
 
 
+@every_hazard
+def test_its_page_shows_what_differs(hazard):
+    wrong, _, right = explain(hazard.code).partition("Wrong: ")[2].partition("Right: ")
+    assert wrong.partition("\n")[2].strip() != right.partition("\n")[2].strip()
+
+
 def test_codes_and_names_are_unique():
     assert len({h.code for h in HAZARDS}) == len({h.name for h in HAZARDS}) == len(HAZARDS)
 
