@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from .document import Document, Guard, Loop, Node, Op, OpKind
-from .expressions import Symbol, symbols_of
+from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
 
 TARGETS = {
     "resource": (
@@ -58,14 +58,35 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         yield from _doubled(f"resources[{i}].works", "work", [w.name for w in resource.works])
         for j, work in enumerate(resource.works):
             if work.role not in ("producer", "consumer"):
-                yield f"resources[{i}].works[{j}].role", f'a role is "producer" or "consumer", not {work.role!r}'
+                yield (
+                    f"resources[{i}].works[{j}].role",
+                    f'a role is "producer" or "consumer", not {work.role!r}',
+                )
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
     yield from _doubled("tasks", "task", [t.name for t in document.tasks])
     if "" in [t.name for t in document.tasks]:
         yield f"tasks[{[t.name for t in document.tasks].index('')}].name", "a task needs a name"
+    yield from _kernel(document)
     yield from _references(document, names)
+
+
+def _kernel(document: Document) -> Iterator[tuple[str, str]]:
+    kernel = document.kernel
+    if kernel is None:
+        return
+    for i, tensor in enumerate(kernel.tensors):
+        for j, extent in enumerate(tensor.shape):
+            yield from _operators(f"kernel.tensors[{i}].shape[{j}]", extent)
+    for name, value in kernel.trip_counts:
+        yield from _operators(f"kernel.trip_counts.{name}", value)
+    yield from _operators("kernel.grid", kernel.grid)
+
+
+def _operators(path: str, expression: Integer) -> Iterator[tuple[str, str]]:
+    for operator in unknown_operators(expression):
+        yield path, f"operator {operator!r} is not one of {', '.join(OPERATORS)}"
 
 
 def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -104,6 +125,7 @@ def _loop(path: str, loop: Loop, names: dict[str, str], symbols: set[Symbol]) ->
     if loop.queue:
         yield from _resource(f"{path}.queue", loop.queue, names)
     for bound in ("start", "stop", "step"):
+        yield from _operators(f"{path}.{bound}", getattr(loop, bound))
         for symbol in symbols_of(getattr(loop, bound)):
             if symbol not in symbols:
                 yield (

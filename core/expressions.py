@@ -133,3 +133,11 @@ def symbols_of(expression: Integer) -> tuple[Symbol, ...]:
     if isinstance(expression, Operation):
         return tuple(dict.fromkeys(symbols_of(expression.left) + symbols_of(expression.right)))
     return ()
+
+
+def unknown_operators(expression: Integer) -> tuple[str, ...]:
+    """The operators of ``expression`` that are none of `OPERATORS`."""
+    if not isinstance(expression, Operation):
+        return ()
+    own = () if expression.operator in OPERATORS else (expression.operator,)
+    return (*own, *unknown_operators(expression.left), *unknown_operators(expression.right))

@@ -66,9 +66,12 @@ def _emulate(document: Document, sizes: dict[str, int], texts: dict[str, str], a
         print_json(result)
         return 0 if outcome.verdict == "right" else WRONG
     at = ", ".join(f"{name}={value}" for name, value in outcome.sizes)
-    order = (
-        "in every order" if outcome.verdict == "right" else f"in order {outcome.order}, seed {outcome.seed}"
-    )
+    orders = ", ".join(dict.fromkeys(name for name, _ in outcome.ran))
+    seeds = ", ".join(dict.fromkeys(str(seed) for _, seed in outcome.ran))
+    if outcome.verdict == "right":
+        order = f"in every order: {orders} (seed {seeds})"
+    else:
+        order = f"in order {outcome.order}, seed {outcome.seed}"
     print(f"{document.name}: {outcome.verdict} in the emulator at {at}, {order}")
     if outcome.verdict != "deadlock":
         print(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from warpdraft.core.document import Loop
 from warpdraft.core.expressions import Integer, Symbol, symbols_of
+from warpdraft.core.tree import walk
 
+from ..vocabulary import minimums
 from .errors import LoweringError
 from .fixed import assignment, definition, functions
 from .module import Module
@@ -123,15 +126,22 @@ def _check_sizes(module: Module) -> Statement:
 
 def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]]:
     """The conditions under which sizes are refused, with what to say; LoweringError where one always holds."""
-    trips = dict(module.kernel.trip_counts)
-    for symbol in module.document.symbols:
-        value: Integer = trips.get(symbol.name, Symbol(symbol.name))
-        if symbol.min > 0 and {s.name for s in symbols_of(value)} <= names:
-            message = f"{symbol.name} must be at least {symbol.min}"
-            if not isinstance(value, int):
-                yield compare(plain_python(value), "<", symbol.min), message
-            elif value < symbol.min:
+    trips, tiles = dict(module.kernel.trip_counts), _loop_symbols(module, "tile")
+    for name, least in minimums(module.document, module.kernel).items():
+        value: Integer = trips.get(name, Symbol(name))
+        message = f"{name} must be at least {least}"
+        if name in tiles:
+            if least > 1:  # 1 always holds: no more CTAs are launched than there are tiles
+                raise LoweringError(
+                    f"{message}: how many tiles a CTA gets depends on the device, so the module cannot see to it"
+                )
+        elif isinstance(value, int):
+            if value < least:
                 raise LoweringError(f"{message}, and is {value}")
+        elif {s.name for s in symbols_of(value)} <= names:
+            yield compare(plain_python(value), "<", least), message
+        elif name in _loop_symbols(module, "domain"):
+            raise LoweringError(f"{message}, and does not follow from the tensors' sizes")
     unit = 16 // module.dtype.bytes  # strides of a tensor map are multiples of 16 bytes (CUDA driver API)
     for tensor in module.kernel.tensors:
         message = f"rows of {tensor.name} must be a multiple of {unit} elements"
@@ -139,3 +149,9 @@ def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]
             yield compare(binary(plain_python(tensor.shape[-1]), "%", unit), "!=", 0), message
         elif tensor.shape[-1] % unit:
             raise LoweringError(f"{message}, and are {tensor.shape[-1]}")
+
+
+def _loop_symbols(module: Module, kind: str) -> set[str]:
+    """The symbols in the bounds of the schedule's loops of this kind."""
+    loops = (n for t in module.document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.kind == kind)
+    return {s.name for n in loops for bound in (n.start, n.stop, n.step) for s in symbols_of(bound)}

@@ -8,6 +8,7 @@ from warpdraft.core.document import Document, Kernel, Tensor, Value
 from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.tree import walk
 
+from ..vocabulary import StockError, output_tile
 from .dtypes import DType, kernel_dtype
 from .errors import LoweringError
 from .fixed import reserved
@@ -183,10 +184,13 @@ class Module:
         return self._once(("grid", band), lambda: self._make_grid(band))
 
     def _make_grid(self, band: int) -> TileGrid:
-        tile = dict(self.kernel.parameters).get("tile")
         out = next((t for t in self.kernel.tensors if t.role == "out"), None)
-        if out is None or not isinstance(tile, tuple) or len(tile) < 2:
-            raise LoweringError("tile coordinates need an output tensor and the kernel parameter 'tile'")
+        if out is None:
+            raise LoweringError("tile coordinates need an output tensor")
+        try:
+            tile = output_tile(self.kernel.parameters)
+        except StockError as error:
+            raise LoweringError(str(error)) from None
         rows = call("cute.ceil_div", self.host_value(out.shape[0]), tile[0])
         columns = call("cute.ceil_div", self.host_value(out.shape[1]), tile[1])
         m_tiles, n_tiles = self._host("m_tiles", rows), self._host("n_tiles", columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -95,8 +96,33 @@ def run_sizes(
     found = _parse(out)
     if process.returncode in (0, 1) and found:
         return found
-    last = [line for line in err.splitlines() if line.strip()][-1:]
-    return (*found, Measurement("failed", last[0] if last else f"ended with status {process.returncode}"))
+    return (*found, Measurement("failed", telling(err) or f"ended with status {process.returncode}"))
+
+
+# The last line of a traceback, or argparse's: an error's class or "error", and what it says.
+RAISED = re.compile(r"([A-Za-z_][\w.]*\.)?[A-Z]\w*(Error|Exception|Interrupt|Exit|Refused)\b(: .*)?$")
+REFUSED = re.compile(r".+: error: .+")
+ADVICE = (
+    "CUDA kernel errors might",
+    "For debugging consider",
+    "Compile with",
+    "Device-side assertion",
+    "During handling",
+)
+
+
+def telling(err: str) -> str:
+    """The line of ``err`` that says what went wrong; "" where nothing does.
+
+    What torch adds to a CUDA error ("Compile with `TORCH_USE_CUDA_DSA` ..."), and what the CUDA runtime prints behind it
+    when the process ends, says nothing.
+    """
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    for pattern in (RAISED, REFUSED):
+        if found := [line for line in lines if pattern.match(line)]:
+            return found[-1]
+    plain = [line for line in lines if not line.startswith(ADVICE)]
+    return (plain or lines or [""])[-1]
 
 
 def _parse(out: str) -> tuple[Measurement, ...]:

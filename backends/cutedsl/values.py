@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from warpdraft.core.expressions import Integer, Operation, Symbol
+from warpdraft.core.expressions import OPERATORS, Integer, Operation, Symbol
 
+from .errors import LoweringError
 from .syntax import Expression, binary, call, expression
 
 FUNCTIONS = {"ceil_div": "cute.ceil_div", "min": "cutlass.min", "max": "cutlass.max"}
@@ -17,6 +18,7 @@ def traced(value: Integer, symbol: Callable[[Symbol], Expression]) -> Expression
     if isinstance(value, Symbol):
         return symbol(value)
     if isinstance(value, Operation):
+        _known(value)
         left, right = traced(value.left, symbol), traced(value.right, symbol)
         if value.operator in FUNCTIONS:
             return call(FUNCTIONS[value.operator], left, right)
@@ -29,6 +31,7 @@ def plain_python(value: Integer) -> Expression:
     if isinstance(value, Symbol):
         return expression(value.name)
     if isinstance(value, Operation):
+        _known(value)
         left, right = plain_python(value.left), plain_python(value.right)
         if value.operator == "ceil_div":
             negated = binary(ast.UnaryOp(ast.USub(), left), "//", right)
@@ -37,3 +40,8 @@ def plain_python(value: Integer) -> Expression:
             return call(value.operator, left, right)
         return binary(left, value.operator, right)
     return expression(value)
+
+
+def _known(value: Operation) -> None:
+    if value.operator not in OPERATORS:
+        raise LoweringError(f"operator {value.operator!r} is not one of {', '.join(OPERATORS)}")

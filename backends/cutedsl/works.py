@@ -5,6 +5,7 @@ from __future__ import annotations
 from warpdraft.core.document import Op, Resource, Space, Work
 from warpdraft.core.tree import find_work
 
+from .. import vocabulary
 from .bodies.body import WorkCall
 from .bodies.sm90 import BODIES
 from .errors import LoweringError
@@ -30,7 +31,9 @@ def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
         if not work.body:
             raise LoweringError(f"{what} has no body; stock bodies are {known}", op.id)
         raise LoweringError(f"{what}: body {work.body!r} is not one of {known}", op.id)
-    return body.lower(WorkCall(task, op, resource, work))
+    call = WorkCall(task, op, resource, work)
+    call.stock(vocabulary.check, resource, work)
+    return body.lower(call)
 
 
 def _view(task: TaskBuilder, op: Op, resource: Resource, work: Work) -> tuple[Statement, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from warpdraft.core.document import Loop, Op, Resource, Task, Work
 from warpdraft.core.expressions import evaluate
 from warpdraft.core.footprints import stage_bytes
 
+from .. import vocabulary
 from .dtypes import Dtype
-from .launch import Launch
+from .launch import GlobalTensor, Launch
 from .memory import SharedMemory
 from .outcome import EmulationError
+
+T = TypeVar("T")
 
 
 class View(NamedTuple):
@@ -25,21 +28,22 @@ class View(NamedTuple):
     stage: int
 
 
-class Fragment(NamedTuple):
-    """Rows ``rows`` of an accumulator tile of ``height`` rows, in one warp's registers; ``subtile`` of it is meant."""
-
-    data: np.ndarray
-    rows: np.ndarray
-    height: int
-    subtile: int
-
-
 class Registers(NamedTuple):
-    """One warp's rows of an accumulator."""
+    """One warp's part of an accumulator tile of ``height`` x ``width``: ``rows``, and columns from ``left`` on."""
 
     data: np.ndarray
     rows: np.ndarray
+    left: int
     height: int
+    width: int
+
+
+class Fragment(NamedTuple):
+    """One warp's part of an accumulator; ``subtile`` of its columns is meant, one of ``subtiles`` (0: as many as fit)."""
+
+    held: Registers
+    subtile: int
+    subtiles: int
 
 
 @dataclass(slots=True)
@@ -73,24 +77,60 @@ class Call:
         """ "math.w3"."""
         return f"{self.task.name}.w{self.warp}"
 
-    def parameter(self, name: str, default: Any = None) -> Any:
-        """Parameter ``name`` of the stock body; EmulationError where there is neither it nor a default."""
-        value = dict(self.work.params).get(name, default)
-        if value is None:
-            raise self.error(f"has no parameter {name}")
-        return (
-            self.launch.parameters.get(value, value) if name == "tile" and isinstance(value, str) else value
-        )
+    def parameter(self, name: str) -> Any:
+        """Parameter ``name`` of the stock body, as `vocabulary` reads it; None for an optional one that is not given."""
+        return self.stock(vocabulary.read, self.work, name)
 
-    def arg(self, name: str, default: Any = None) -> Any:
-        """The argument called ``name``; EmulationError where there is neither it nor a default."""
-        value = self.args.get(name, default)
+    def stock(self, function: Callable[..., T], *arguments: object) -> T:
+        """What a function of `vocabulary` says; EmulationError where it refuses."""
+        try:
+            return function(*arguments)
+        except vocabulary.StockError as error:
+            raise self.fail(str(error)) from None
+
+    def arg(self, name: str) -> Any:
+        """The argument called ``name``; EmulationError where there is none."""
+        value = self.args.get(name)
         if value is None:
-            raise self.error(f"is called without {name}")
+            raise self.fail(f"argument {name!r} is missing")
         return value
 
-    def view(self) -> View:
-        """The one stage that the call is given to read."""
+    def number(self, name: str) -> int:
+        """The argument called ``name``, which must be a number: a coordinate, a subtile."""
+        value = self.arg(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.fail(f"argument {name!r} must be a number, not {value!r:.40}")
+        return value
+
+    def corner(self, tensor: GlobalTensor) -> tuple[int, int]:
+        """The first row and column of the tile of ``tensor`` that the body's ``coords`` name."""
+        if tensor.data.ndim != 2:
+            raise self.fail(
+                f"tensor {tensor.name} has {tensor.data.ndim} dimensions; bulk copies here need two"
+            )
+        down, across = (self.number(name) for name in self.parameter("coords"))
+        if down < 0 or across < 0:
+            raise self.fail(
+                f"tile {down}, {across} of {tensor.name} does not exist: coordinates count from 0"
+            )
+        rows, columns = self.parameter("tile")
+        return down * rows, across * columns
+
+    def tensor(self) -> GlobalTensor:
+        """The kernel's tensor that the body's ``tensor`` names."""
+        name = self.parameter("tensor")
+        found = self.launch.tensors.get(name)
+        if found is None:
+            raise self.fail(f"the kernel has no tensor {name!r}")
+        return found
+
+    def view(self, parameter: str = "") -> View:
+        """The one stage that the call is given to read, or that which argument ``parameter`` names."""
+        if parameter:
+            found = self.args[parameter]
+            if not isinstance(found, View):
+                raise self.fail(f"argument {parameter!r} is not a view of a stage")
+            return found
         views = [v for v in self.args.values() if isinstance(v, View)]
         if len(views) != 1:
             raise self.error(f"needs one view to read, and is given {len(views)}")
@@ -119,7 +159,7 @@ class Call:
         """Stored elements of a stage's part as the async proxy sees them now."""
         offset, size = self.place(view, part)
         wanted = shape[0] * shape[1] * dtype.bytes
-        if wanted > size:
+        if wanted != size:
             raise self.error(
                 f"reads {shape[0]} x {shape[1]} x {dtype.bytes} bytes of {part or view.resource}, which has {size}"
             )
@@ -139,6 +179,10 @@ class Call:
     def error(self, text: str) -> EmulationError:
         """An error that names the op and its work."""
         return EmulationError(f"{self.op.id}: {self.resource.name}.{self.work.name} {text}")
+
+    def fail(self, text: str) -> EmulationError:
+        """An error that names the op and its stock body."""
+        return EmulationError(f"{self.op.id}: {self.work.body}: {text}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from warpdraft.core.expressions import evaluate
 from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
 from warpdraft.core.tree import find_task, find_work, placed
 
+from ..vocabulary import StockError, check
 from .blocked import explain
 from .bodies import BODIES
 from .call import Body, Call, View, WarpState
@@ -273,4 +274,9 @@ class Places:
             raise EmulationError(
                 f"{op_id}: {resource.name}.{work.name} {has}; the emulator runs these: {stock}"
             )
+        if body is not None:
+            try:
+                check(resource, work)
+            except StockError as error:
+                raise EmulationError(f"{op_id}: {work.body}: {error}") from None
         return Place(op, resource, work, body, loops)

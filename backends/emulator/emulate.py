@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from warpdraft.core.document import Document
@@ -54,6 +55,7 @@ def emulate(
         "order": order,
         "sizes": tuple(launch.sizes.items()),
         "notes": tuple(notes),
+        "ran": ((order, seed),),
     }
     limit = launch.output.dtype.limit
     if blocked:
@@ -69,12 +71,16 @@ def emulate_all(
     seeds: int = 1,
 ) -> Outcome:
     """Runs every order with ``seeds`` seeds each; the first outcome that is not right, else the last one."""
+    if seeds < 1:
+        raise EmulationError(f"{seeds} seeds are none: nothing would run")
+    ran: list[tuple[str, int]] = []
     for seed in range(seeds):
         for order in ORDERS:
             outcome = emulate(document, sizes, parameters, seed, order)
+            ran.append((order, seed))
             if outcome.verdict != "right":
-                return outcome
-    return outcome
+                return replace(outcome, ran=tuple(ran))
+    return replace(outcome, ran=tuple(ran))
 
 
 def _program(document: Document, values: dict[str, int], ctas: int) -> Program:

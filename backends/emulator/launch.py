@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,22 @@ from typing import Any
 import numpy as np
 
 from warpdraft.core.document import Document, Loop, Resource, Value
-from warpdraft.core.expressions import Symbol, ceil_div, evaluate, symbols_of
+from warpdraft.core.expressions import (
+    OPERATORS,
+    Symbol,
+    ceil_div,
+    evaluate,
+    symbols_of,
+    unknown_operators,
+)
 from warpdraft.core.layout import layout, smem_capacity
 from warpdraft.core.tree import walk
 
+from ..vocabulary import StockError, minimums, output_tile
 from .dtypes import Dtype, dtype_of, encode
 from .outcome import EmulationError
 
+MOST_ELEMENTS = 2**28  # of a tensor: 1 GiB of float32
 SMS = 2  # of the emulated device: a persistent kernel then works on several tiles a CTA at small sizes
 
 
@@ -52,9 +62,13 @@ class Launch:
         raise EmulationError(f"kernel {self.document.kernel.name} has no output tensor")
 
     def tile(self) -> tuple[int, int] | None:
-        """Rows and columns of the output tile that one CTA makes at a time, if the kernel says so."""
-        tile = self.parameters.get("tile")
-        return tuple(tile[:2]) if isinstance(tile, tuple) and len(tile) >= 2 else None
+        """Rows and columns of the output tile that one CTA makes at a time, if the kernel says so. Raises EmulationError."""
+        if "tile" not in self.parameters:
+            return None
+        try:
+            return output_tile(tuple(self.parameters.items()))
+        except StockError as error:
+            raise EmulationError(str(error)) from None
 
     def trip_counts(self, cta: int) -> dict[str, int]:
         """The schedule's symbols for CTA ``cta``: a tile count ends where the work tiles do."""
@@ -66,9 +80,10 @@ class Launch:
         own = ceil_div(max(0, self.work_tiles - cta), self.grid)
         for name in _tile_counts(self.document):
             values[name] = min(values[name], own)
-        for s in self.document.symbols:
-            if values[s.name] < s.min and s.name not in _tile_counts(self.document):
-                raise EmulationError(f"{s.name} is {values[s.name]}; the kernel needs at least {s.min}")
+        for name, least in minimums(self.document, self.document.kernel).items():
+            value = values.get(name, self.sizes.get(name))
+            if value is not None and value < least:
+                raise EmulationError(f"{name} is {value}; the kernel needs at least {least}")
         return values
 
 
@@ -100,6 +115,10 @@ def prepare(
         shape = tuple(_evaluate(e, taken, f"the shape of {tensor.name}") for e in tensor.shape)
         if any(extent < 1 for extent in shape):
             raise EmulationError(f"tensor {tensor.name} would have shape {shape}")
+        if math.prod(shape) > MOST_ELEMENTS:
+            raise EmulationError(
+                f"tensor {tensor.name} would have shape {shape}: at most {MOST_ELEMENTS} elements are emulated"
+            )
         values = (
             random.standard_normal(shape, np.float32)
             if tensor.role == "in"
@@ -125,8 +144,12 @@ def _tile_counts(document: Document) -> set[str]:
 
 
 def _evaluate(expression: Any, values: Mapping[str, int], what: str) -> int:
+    if unknown := unknown_operators(expression):
+        raise EmulationError(f"{what}: operator {unknown[0]!r} is not one of {', '.join(OPERATORS)}")
     try:
         return evaluate(expression, values)
+    except TypeError:
+        raise EmulationError(f"{what} is no number: the sizes must be integers") from None
     except KeyError as missing:
         raise EmulationError(f"{what} needs the size {missing.args[0]}, which is not given") from None
     except ZeroDivisionError:

@@ -50,7 +50,7 @@ class Outcome:
 
     ``verdict`` is "right", "wrong" or "deadlock"; ``relative_error`` the largest relative Frobenius error of an output
     tensor (infinite where it is not finite, or after a deadlock) and ``limit`` what its type allows. ``seed`` and ``order``
-    give the same interleaving again.
+    give the same interleaving again. ``ran`` are all orders and seeds that were run, this one last.
     """
 
     verdict: str
@@ -64,3 +64,4 @@ class Outcome:
     order: str = ""
     sizes: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    ran: tuple[tuple[str, int], ...] = ()

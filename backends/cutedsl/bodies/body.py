@@ -5,16 +5,21 @@ A body asks the `TaskBuilder` for what it needs (atoms, partitions, fragments): 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from warpdraft.core.document import Op, Resource, Value, Work
 
+from ... import vocabulary
 from ..errors import LoweringError
 from ..syntax import Statement
 
 if TYPE_CHECKING:
     from ..task import TaskBuilder
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +35,16 @@ class WorkCall:
         """The error that names this op and its body."""
         return LoweringError(f"{self.work.body}: {message}", self.op.id)
 
-    def parameter(self, name: str, default: Value = None) -> Value:
-        """A parameter of the body."""
-        value = dict(self.work.params).get(name, default)
-        if value is None:
-            raise self.fail(f"parameter {name!r} is missing")
-        return value
+    def parameter(self, name: str) -> Value:
+        """A parameter of the body, as `vocabulary` reads it; None for an optional one that is not given."""
+        return self.stock(vocabulary.read, self.work, name)
 
-    def name(self, name: str, default: str | None = None) -> str:
-        """A parameter that is a name."""
-        value = self.parameter(name, default)
-        if not isinstance(value, str):
-            raise self.fail(f"parameter {name!r} must be a name")
-        return value
-
-    def numbers(self, name: str, count: int) -> tuple[int, ...]:
-        """A parameter that is a tuple of ``count`` positive integers."""
-        value = self.parameter(name)
-        if (
-            not isinstance(value, tuple)
-            or len(value) != count
-            or not all(type(v) is int and v > 0 for v in value)
-        ):
-            raise self.fail(f"parameter {name!r} must be {count} positive integers")
-        return value
-
-    def words(self, name: str, count: int) -> tuple[str, ...]:
-        """A parameter that is a tuple of ``count`` names."""
-        value = self.parameter(name)
-        if not isinstance(value, tuple) or len(value) != count or not all(isinstance(v, str) for v in value):
-            raise self.fail(f"parameter {name!r} must be {count} names")
-        return value
+    def stock(self, function: Callable[..., T], *arguments: object) -> T:
+        """What a function of `vocabulary` says."""
+        try:
+            return function(*arguments)
+        except vocabulary.StockError as error:
+            raise self.fail(str(error)) from None
 
 
 class Body(Protocol):

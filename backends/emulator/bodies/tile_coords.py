@@ -6,10 +6,8 @@ parameter of the work queue), each walked column by column; the last band may be
 
 from __future__ import annotations
 
-from warpdraft.core.document import Loop
-
+from ... import vocabulary
 from ..call import Body, Call
-from ..outcome import EmulationError
 
 
 def tile_at(number: int, rows: int, columns: int, band: int) -> tuple[int, int]:
@@ -28,24 +26,28 @@ def tile_at(number: int, rows: int, columns: int, band: int) -> tuple[int, int]:
     return first * band + row, column
 
 
-def run(call: Call) -> tuple[int, int, int]:
-    tile = call.parameter("tile", call.launch.tile())
+def run(call: Call) -> tuple[int | None, ...]:
     output = call.launch.output
     if output.data.ndim != 2:
-        raise EmulationError(f"{call.op.id}: tile_coords needs an output of two dimensions")
-    rows, columns = (-(-extent // size) for extent, size in zip(output.data.shape, tile[:2], strict=True))
+        raise call.fail(f"needs an output of two dimensions, {output.name} has {output.data.ndim}")
+    tile = call.stock(vocabulary.output_tile, tuple(call.launch.parameters.items()))
+    rows, columns = (-(-extent // size) for extent, size in zip(output.data.shape, tile, strict=True))
     number = call.cta + (call.index("tile") or 0) * call.launch.grid
-    return *tile_at(number, rows, columns, band(call)), call.index("domain") or 0
+    m, n = tile_at(number, rows, columns, band(call))
+    known = {"coord_m": m, "coord_n": n, "coord_k": call.index("domain")}  # no k outside a domain loop
+    for what in call.work.returns:
+        if what not in known:
+            raise call.fail(f"there is no coordinate {what!r}, only {', '.join(known)}")
+    return tuple(known[what] for what in call.work.returns)
 
 
 def band(call: Call) -> int:
-    """The band of the queue whose loop is around the call, or of the only queue."""
-    queue = next(
-        (loop.queue for loop, _ in reversed(call.loops) if isinstance(loop, Loop) and loop.queue), ""
-    )
-    resource = call.launch.resources.get(queue)
-    value = dict(resource.params).get("band") if resource else None
-    return max(1, value) if isinstance(value, int) else 1
+    """The band of the queue whose loop is around the call; without one, the work's."""
+    tile = next((loop for loop, _ in reversed(call.loops) if loop.kind == "tile"), None)
+    queue = call.launch.resources.get(tile.queue) if tile else None
+    if tile and queue is None:
+        raise call.fail(f"the tile loop's queue {tile.queue!r} is no work queue")
+    return call.stock(vocabulary.band_of, call.work, queue)
 
 
 BODY = Body("sm90.tile_coords", run)

@@ -11,19 +11,15 @@ from ..call import Body, Call, View
 
 
 def run(call: Call) -> None:
-    name = call.parameter("tensor")
-    tensor = call.launch.tensors.get(name)
-    if tensor is None:
-        raise call.error(f"copies from tensor {name}, which the kernel does not have")
-    tile = call.parameter("tile")
-    coords = [call.arg(c) for c in call.parameter("coords")]
-    offset, size = call.place(View(call.resource.name, call.stage), call.parameter("part", ""))
-    block = np.zeros(tile, tensor.dtype.storage)
-    if block.nbytes > size:
-        raise call.error(f"copies {block.nbytes} bytes into {size}")
-    starts = [c * extent for c, extent in zip(coords, tile, strict=True)]
-    inside = tensor.data[tuple(slice(s, s + extent) for s, extent in zip(starts, tile, strict=True))]
-    block[tuple(slice(0, extent) for extent in inside.shape)] = inside
+    tensor = call.tensor()
+    rows, columns = call.parameter("tile")
+    top, left = call.corner(tensor)
+    offset, size = call.place(View(call.resource.name, call.stage), call.parameter("part"))
+    if rows * columns * tensor.dtype.bytes != size:
+        raise call.error(f"copies {rows * columns * tensor.dtype.bytes} bytes into {size}")
+    block = np.zeros((rows, columns), tensor.dtype.storage)
+    inside = tensor.data[top : top + rows, left : left + columns]
+    block[: inside.shape[0], : inside.shape[1]] = inside
     call.memory.write_async(offset, block)
 
 

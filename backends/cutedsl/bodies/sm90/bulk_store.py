@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .... import vocabulary
 from ...syntax import Line, Statement, binary, index
 from ..body import WorkCall
 from .copies import coordinates, partitioned
-from .wgmma import output_tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,15 @@ class BulkStore:
     def lower(self, call: WorkCall) -> tuple[Statement, ...]:
         """``op.bulk_store(id, atom, source stage, target tile, step)``"""
         task, op = call.task, call.op
-        tile = call.numbers("tile", 2)
+        tile = call.parameter("tile")
         view = task.stage_view(op)
-        smem = task.module.storage.view(view.resource, call.name("part", ""), tile, op.id)
-        copy = partitioned(call, call.name("tensor"), smem, store=True)
+        smem = task.module.storage.view(view.resource, call.parameter("part"), tile, op.id)
+        copy = partitioned(call, call.parameter("tensor"), smem, store=True)
         row, column = coordinates(call)
         subtile = dict(op.args).get("subtile")
         if subtile is not None:
-            whole = output_tile(task, op)
-            if tile[0] != whole[0] or whole[1] % tile[1]:
-                raise call.fail(f"tiles of {tile} do not cut the accumulator tile {whole} into columns")
-            column = binary(binary(column, "*", whole[1] // tile[1]), "+", task.number(op, "subtile"))
+            count = call.stock(vocabulary.columns_of_subtile, task.document, tile)
+            column = binary(binary(column, "*", count), "+", task.number(op, "subtile"))
         source = index(copy.stages, None, view.stage)
         target = index(copy.tiles, None, row, column)
         return (Line(task.operation("bulk_store", op, copy.atom, source, target), op=op.id),)

@@ -35,4 +35,4 @@ def partitioned(work: WorkCall, tensor: str, view: SmemView, *, store: bool) -> 
 
 def coordinates(work: WorkCall) -> list[Expression]:
     """The tile coordinates that the body's ``coords`` name."""
-    return [work.task.number(work.op, name) for name in work.words("coords", 2)]
+    return [work.task.number(work.op, name) for name in work.parameter("coords")]

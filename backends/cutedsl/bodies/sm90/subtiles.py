@@ -19,9 +19,9 @@ def staged_tile(work: WorkCall, rows: int) -> tuple[int, int]:
 
 def subtiles_of(work: WorkCall, tile: tuple[int, int, int]) -> int:
     """Into how many parts the columns of ``tile`` are cut: by parameter ``subtiles``, or to fit what stores them."""
-    given = dict(work.work.params).get("subtiles")
+    given = work.parameter("subtiles")
     if given is not None:
-        (count,) = (given,) if type(given) is int and given > 0 else (0,)
+        count = given
     else:
         columns = _stored_columns(work, tile[0])
         count = tile[1] // columns if columns and tile[1] % columns == 0 else 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpdraft.core.document import OpKind, Parameters, Space
+from warpdraft.core.document import OpKind
 from warpdraft.core.footprints import target_work
 from warpdraft.core.tree import find_resource, ops_of
 
-from ...errors import LoweringError
+from ....vocabulary import band_of
 from ...syntax import Line, Statement, call, expression
 from ...task import Frame, TaskBuilder
 from ...tokens import Variable
@@ -65,29 +65,23 @@ def _tile_position(work: WorkCall) -> tuple[str, str]:
 
 
 def _in_set_up(work: WorkCall) -> tuple[str, str]:
-    names, line = _position_line(work.task, "block", _band(work, work.work.params, 8))
+    names, line = _position_line(work, "block", work.stock(band_of, work.work, None))
     work.task.set_up.append(line)
     return names
 
 
 def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
     queue = find_resource(work.task.document, frame.queue)
-    if queue is None or queue.space is not Space.QUEUE:
-        raise LoweringError(f"the tile loop's queue {frame.queue!r} is no work queue", work.op.id)
-    band = _band(work, queue.params, 1)
-    names, line = _position_line(work.task, work.task.work_tile(queue.name), band)
+    if queue is None:
+        raise work.fail(f"the tile loop's queue {frame.queue!r} is no work queue")
+    band = work.stock(band_of, work.work, queue)
+    names, line = _position_line(work, work.task.work_tile(queue.name), band)
     frame.prologue.append(line)
     return names
 
 
-def _band(work: WorkCall, params: Parameters, default: int) -> int:
-    band = dict(params).get("band", default)
-    if type(band) is not int or band < 1:
-        raise work.fail(f"band must be a positive integer, not {band!r}")
-    return band
-
-
-def _position_line(task: TaskBuilder, tile: str, band: int) -> tuple[tuple[str, str], Line]:
+def _position_line(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, str], Line]:
+    task = work.task
     grid = task.module.tile_grid(band)
     wanted = _wanted(task)
     m, n = (letter if letter in wanted else f"_{letter}" for letter in "mn")

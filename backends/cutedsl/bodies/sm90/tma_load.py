@@ -26,9 +26,9 @@ class TmaLoad:
     def lower(self, call: WorkCall) -> tuple[Statement, ...]:
         """``op.tma_load(id, atom, source tile, target stage, barrier, step)``"""
         task, op = call.task, call.op
-        tile = call.numbers("tile", 2)
-        view = task.module.storage.view(call.resource, call.name("part", ""), tile, op.id)
-        copy = partitioned(call, call.name("tensor"), view, store=False)
+        tile = call.parameter("tile")
+        view = task.module.storage.view(call.resource, call.parameter("part"), tile, op.id)
+        copy = partitioned(call, call.parameter("tensor"), view, store=False)
         stage = task.stage(call.resource, "producer", op)
         source = index(copy.tiles, None, *coordinates(call))
         target = index(copy.stages, None, stage)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpdraft.core.document import Engine, Op, OpKind, Resource, Token, Work
+from warpdraft.core.document import Op, OpKind, Resource, Token
 from warpdraft.core.footprints import target_work
 from warpdraft.core.tree import ops_of
 
+from ....vocabulary import INSTRUCTION_K, INSTRUCTION_M, StockError, warpgroups_over
 from ...errors import LoweringError
 from ...syntax import Expression, Line, Statement, assign, binary, call, compare, expression, index
 from ...task import TaskBuilder
 from ...tokens import StageView
 from ..body import WorkCall
 
-INSTRUCTION_M, INSTRUCTION_K = (
-    64,
-    16,
-)  # PTX ISA, wgmma.mma_async: shape .m64nNk16 of .f16 and .bf16, N = 8, 16 .. 256
 WARPGROUP = 128  # threads
 
 
@@ -45,11 +42,7 @@ class Wgmma:
     def lower(self, call: WorkCall) -> tuple[Statement, ...]:
         """``op.wgmma(id, instruction, warpgroups, acc, a stage, b stage, accumulate, step)``"""
         task, op = call.task, call.op
-        if call.work.engine is not Engine.WGMMA:
-            raise call.fail("the work's engine must be wgmma")
-        m, n, k = tile = call.numbers("tile", 3)
-        if k % INSTRUCTION_K:
-            raise call.fail(f"k = {k} is not a multiple of {INSTRUCTION_K}")
+        m, n, k = tile = call.parameter("tile")
         mma = mma_of(task, call.resource, tile, op)
         a = self._operand(call, mma, "a", (m, k))
         b = self._operand(call, mma, "b", (n, k))
@@ -59,7 +52,7 @@ class Wgmma:
         return (Line(line, op=op.id),)
 
     def _operand(self, work: WorkCall, mma: Mma, which: str, tile: tuple[int, int]) -> Expression:
-        task, part = work.task, work.name(which)
+        task, part = work.task, work.parameter(which)
         view, part = _viewed(work, part)
         smem = task.module.storage.view(view.resource, part, tile, work.op.id)
 
@@ -74,11 +67,9 @@ class Wgmma:
         return index(fragment, None, None, None, view.stage)
 
     def _accumulate(self, work: WorkCall) -> Expression:
-        overwrite = work.name("overwrite", "never")
+        overwrite = work.parameter("overwrite")
         if overwrite in ("always", "never"):
             return expression(overwrite == "never")
-        if overwrite != "first_iter":
-            raise work.fail(f"overwrite={overwrite!r} is not 'first_iter', 'always' or 'never'")
         loop = work.task.innermost("domain")
         return expression(False) if loop is None else compare(loop.index, ">", 0)
 
@@ -101,7 +92,7 @@ def mma_of(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int],
 
 def _declare(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int], op: Op) -> Mma:
     m, n, _ = tile
-    warpgroups = _arrange(task, m, n, op)
+    warpgroups = _arrange(task, tile, op)
     wide = n // warpgroups[1]
     instruction = task.declare(
         "wgmma_op",
@@ -127,17 +118,14 @@ def _declare(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int
     return Mma(tile, warpgroups, instruction, tiled, part, acc)
 
 
-def _arrange(task: TaskBuilder, m: int, n: int, op: Op) -> tuple[int, int, int]:
+def _arrange(task: TaskBuilder, tile: tuple[int, int, int], op: Op) -> tuple[int, int, int]:
     """The warpgroups along m, or along n where m is too short. Raises LoweringError where the tile fits neither way."""
-    first, warps = task.task.warp_idx, task.task.num_warps
-    if first % 4 or warps % 4 or task.warp is not None:
+    if task.warp is not None:
         raise LoweringError("wgmma needs all warps of whole, aligned warpgroups", op.id)
-    groups = warps // 4
-    arrangement = (groups, 1, 1) if m % (INSTRUCTION_M * groups) == 0 else (1, groups, 1)
-    wide = n // arrangement[1]
-    if m % (INSTRUCTION_M * arrangement[0]) or n % arrangement[1] or wide % 8 or not 8 <= wide <= 256:
-        raise LoweringError(f"{groups} warpgroups cannot share a tile of {m} x {n}", op.id)
-    return arrangement
+    try:
+        return *warpgroups_over(task.task.warp_idx, task.task.num_warps, tile), 1
+    except StockError as error:
+        raise LoweringError(str(error), op.id) from None
 
 
 def find_mma(task: TaskBuilder, accumulator: Resource, op: Op) -> Mma:
@@ -145,19 +133,6 @@ def find_mma(task: TaskBuilder, accumulator: Resource, op: Op) -> Mma:
     for other in ops_of(task.task):
         named = target_work(task.document, other) if other.kind is OpKind.WORK else None
         if named and named[0].name == accumulator.name and named[1].body == Wgmma().name:
-            tile = WorkCall(task, other, *named).numbers("tile", 3)
+            tile = WorkCall(task, other, *named).parameter("tile")
             return mma_of(task, accumulator, tile, op)
     raise LoweringError(f"no wgmma of task {task.task.name} fills {accumulator.name}", op.id)
-
-
-def output_tile(task: TaskBuilder, op: Op) -> tuple[int, int]:
-    """Rows and columns of the accumulator tile of the document's wgmma."""
-    found = {_tile(work) for r in task.document.resources for work in r.works if work.body == Wgmma().name}
-    if len(found) != 1:
-        raise LoweringError(f"subtiles need one accumulator tile, the document has {len(found)}", op.id)
-    return found.pop()
-
-
-def _tile(work: Work) -> tuple[int, int]:
-    tile = dict(work.params).get("tile")
-    return tile[:2] if isinstance(tile, tuple) and len(tile) == 3 else (0, 0)

@@ -1,0 +1,186 @@
+"""The stock bodies' words, for every backend: which bodies there are, on which engine, with which parameters.
+
+Both backends read parameters through `read`, so that they take and refuse the same documents in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warpdraft.core.document import Document, Engine, Kernel, Parameters, Resource, Space, Value, Work
+from warpdraft.core.expressions import symbols_of
+from warpdraft.core.footprints import engine_of
+
+NAME, NAMES, INTEGER, INTEGERS, WORD = "name", "names", "integer", "integers", "word"
+
+
+class StockError(ValueError):
+    """A document uses a stock body in a way that no backend takes; the message says what is wrong, not where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A body's parameter. ``kind``: a name, ``count`` names, a positive integer, ``count`` of them, or one of ``words``.
+
+    ``default`` is what it is where the work does not say it; without one it must be said, unless it is ``optional``.
+    """
+
+    name: str
+    kind: str
+    count: int = 1
+    default: Value = None
+    optional: bool = False
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A stock body: the engine that a work with it must have, and its parameters."""
+
+    engine: Engine
+    parameters: tuple[Parameter, ...] = ()
+
+
+BAND_WITHOUT_QUEUE = 8  # neighbouring CTAs share rows of A and columns of B in the L2 cache
+BAND_OF_A_QUEUE = 1  # row after row
+COPY = (
+    Parameter("tensor", NAME),
+    Parameter("tile", INTEGERS, 2),
+    Parameter("coords", NAMES, 2),
+    Parameter("part", NAME, default=""),
+)
+BODIES = {
+    "sm90.tile_coords": Body(Engine.WARP, (Parameter("band", INTEGER, default=BAND_WITHOUT_QUEUE),)),
+    "sm90.tma_load": Body(Engine.TMA, COPY),
+    "sm90.wgmma": Body(
+        Engine.WGMMA,
+        (
+            Parameter("a", NAME),
+            Parameter("b", NAME),
+            Parameter("tile", INTEGERS, 3),
+            Parameter("overwrite", WORD, default="never", words=("first_iter", "always", "never")),
+        ),
+    ),
+    "sm90.read_fragment": Body(Engine.WARP, (Parameter("subtiles", INTEGER, optional=True),)),
+    "sm90.store_fragment": Body(Engine.WARP),
+    "sm90.bulk_store": Body(Engine.BULK_STORE, COPY),
+}
+
+
+def read(work: Work, name: str) -> Value:
+    """Parameter ``name`` of the stock body of ``work``; None for an optional one that is not given. Raises StockError."""
+    parameter = next(p for p in BODIES[work.body].parameters if p.name == name)
+    value = dict(work.params).get(name, parameter.default)
+    if value is None:
+        if parameter.optional:
+            return None
+        raise StockError(f"parameter {name!r} is missing")
+    _check(parameter, value)
+    return value
+
+
+def check(resource: Resource, work: Work) -> None:
+    """The engine of ``work`` and all its parameters. Raises StockError."""
+    body = BODIES[work.body]
+    if engine_of(resource, work) is not body.engine:
+        raise StockError(f"needs engine {body.engine.value!r}, not {engine_of(resource, work).value!r}")
+    known = [p.name for p in body.parameters]
+    for name, _ in work.params:
+        if name not in known:
+            raise StockError(f"has no parameter {name!r}, only {', '.join(known) or 'none'}")
+    for name in known:
+        read(work, name)
+
+
+def _check(parameter: Parameter, value: Value) -> None:
+    kind, count, name = parameter.kind, parameter.count, parameter.name
+    if kind == NAME and not isinstance(value, str):
+        raise StockError(f"parameter {name!r} must be a name, not {value!r}")
+    if kind == WORD and value not in parameter.words:
+        *most, last = (repr(word) for word in parameter.words)
+        raise StockError(f"{name}={value!r} is not {', '.join(most)} or {last}")
+    if kind == NAMES and not _all(value, count, lambda v: isinstance(v, str)):
+        raise StockError(f"parameter {name!r} must be {count} names, not {value!r}")
+    if kind == INTEGER and not positive(value):
+        raise StockError(f"parameter {name!r} must be a positive integer, not {value!r}")
+    if kind == INTEGERS and not _all(value, count, positive):
+        raise StockError(f"parameter {name!r} must be {count} positive integers, not {value!r}")
+
+
+def _all(value: Value, count: int, fits) -> bool:
+    return isinstance(value, tuple) and len(value) == count and all(fits(v) for v in value)
+
+
+def positive(value: object) -> bool:
+    """Whether ``value`` is an integer above 0, and no boolean."""
+    return type(value) is int and value > 0
+
+
+def band_of(work: Work, queue: Resource | None) -> int:
+    """The band of the tile order: that of the queue whose loop is around the work, else the work's. Raises StockError."""
+    if queue is None:
+        return read(work, "band")
+    if queue.space is not Space.QUEUE:
+        raise StockError(f"the tile loop's queue {queue.name!r} is no work queue")
+    band = dict(queue.params).get("band", BAND_OF_A_QUEUE)
+    if not positive(band):
+        raise StockError(f"band of {queue.name} must be a positive integer, not {band!r}")
+    return band
+
+
+def output_tile(parameters: Parameters) -> tuple[int, int]:
+    """Rows and columns of a work tile, by the kernel parameter "tile". Raises StockError."""
+    tile = dict(parameters).get("tile")
+    if not isinstance(tile, tuple) or len(tile) < 2 or not all(positive(v) for v in tile):
+        raise StockError(f"the kernel parameter 'tile' must be two or more positive integers, not {tile!r}")
+    return tile[:2]
+
+
+def accumulator_tile(document: Document) -> tuple[int, int]:
+    """Rows and columns of the accumulator tile of the document's wgmma. Raises StockError."""
+    found = {
+        read(work, "tile")[:2] for r in document.resources for work in r.works if work.body == "sm90.wgmma"
+    }
+    if len(found) != 1:
+        raise StockError(f"subtiles need one accumulator tile, the document has {len(found)}")
+    return found.pop()
+
+
+def columns_of_subtile(document: Document, tile: Sequence[int]) -> int:
+    """How many tiles of ``tile`` lie side by side in the accumulator tile. Raises StockError."""
+    whole = accumulator_tile(document)
+    if tile[0] != whole[0] or whole[1] % tile[1]:
+        raise StockError(f"tiles of {tuple(tile)} do not cut the accumulator tile {whole} into columns")
+    return whole[1] // tile[1]
+
+
+INSTRUCTION_M, INSTRUCTION_K = (
+    64,
+    16,
+)  # PTX ISA, wgmma.mma_async: .m64nNk16 of .f16 and .bf16, N = 8, 16 .. 256
+
+
+def warpgroups_over(warp_idx: int, warps: int, tile: Sequence[int]) -> tuple[int, int]:
+    """How many warpgroups share ``tile`` (m, n, k) along m and along n, where m is too short. Raises StockError."""
+    m, n, k = tile
+    if k % INSTRUCTION_K:
+        raise StockError(f"k = {k} is not a multiple of {INSTRUCTION_K}")
+    if warp_idx % 4 or warps % 4:
+        raise StockError("wgmma needs all warps of whole, aligned warpgroups")
+    groups = warps // 4
+    down, across = (groups, 1) if m % (INSTRUCTION_M * groups) == 0 else (1, groups)
+    wide = n // across
+    if m % (INSTRUCTION_M * down) or n % across or wide % 8 or not 8 <= wide <= 256:
+        raise StockError(f"{groups} warpgroups cannot share a tile of {m} x {n}")
+    return down, across
+
+
+def minimums(document: Document, kernel: Kernel) -> dict[str, int]:
+    """The least value of each symbol of the schedule and of the tensors' sizes, where it has one above 0."""
+    sized = [s for t in kernel.tensors for extent in t.shape for s in symbols_of(extent)]
+    found: dict[str, int] = {}
+    for symbol in (*document.symbols, *sized):
+        if symbol.min > 0:
+            found[symbol.name] = max(symbol.min, found.get(symbol.name, 0))
+    return found
