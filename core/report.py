@@ -9,7 +9,7 @@ from .document import Document, Op, Source
 from .findings import Finding, Report, Step
 from .hazards import HAZARDS
 from .phrases import phrase
-from .tables import memory_table, register_table, schedule_table
+from .tables import compared_table, memory_table, register_table, schedule_table
 from .tree import find_node
 from .valuations import loops_of
 
@@ -86,15 +86,17 @@ def _case(finding: Finding) -> str:
 
 
 def _witness(steps: tuple[Step, ...]) -> list[str]:
-    if not steps:
-        return []
-    shown = steps[-SHOWN_STEPS:]
-    lines = [
-        "   = witness:" + (f" ({len(steps) - len(shown)} earlier steps)" if len(shown) < len(steps) else "")
-    ]
-    for step in shown:
+    """The last steps, and of the earlier ones those that are marked, with how many are left out before each."""
+    lines, left = ["   = witness:"] if steps else [], 0
+    for place, step in enumerate(steps):
+        if place < len(steps) - SHOWN_STEPS and not step.marked:
+            left += 1
+            continue
+        if left:
+            lines.append(f"       ({left} {'more' if len(lines) > 1 else 'earlier'} step{'s' * (left != 1)})")
+            left = 0
         at = f" ({step.at})" if step.at else ""
-        lines.append(f"       {step.agent}  {step.op}  {step.text}{at}")
+        lines.append(f"     {'*' if step.marked else ' '} {step.agent}  {step.op}  {step.text}{at}")
     return lines
 
 
@@ -132,7 +134,10 @@ def _finding_json(document: Document, finding: Finding) -> dict[str, Any]:
         "actual": finding.actual,
         "notes": list(finding.notes),
         "case": dict(finding.case),
-        "witness": [{"agent": s.agent, "op": s.op, "text": s.text, "at": s.at} for s in finding.witness],
+        "witness": [
+            {"agent": s.agent, "op": s.op, "text": s.text, "at": s.at, "marked": s.marked}
+            for s in finding.witness
+        ],
         "fixes": [{"title": fix.title} for fix in finding.fixes],
     }
 
@@ -157,9 +162,9 @@ def explain(code: str) -> str:
             *textwrap.wrap(hazard.why, WIDTH, initial_indent="  ", subsequent_indent="  "),
             "",
             f"Wrong: {hazard.bad.name}",
-            textwrap.indent(schedule_table(hazard.bad), "  "),
+            textwrap.indent(compared_table(hazard.bad, hazard.good), "  "),
             "",
             f"Right: {hazard.good.name}",
-            textwrap.indent(schedule_table(hazard.good), "  "),
+            textwrap.indent(compared_table(hazard.good, hazard.bad), "  "),
         ]
     )

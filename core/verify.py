@@ -7,7 +7,7 @@ A time budget that runs out gives "incomplete", never "safe".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from .collect import Collector, consequences
@@ -38,14 +38,15 @@ def verify(
 ) -> Report:
     """Everything that is wrong with ``document``; prints nothing and raises for no schedule.
 
-    ``trip_counts`` gives the values of some symbols instead of the default ones. ``budget`` is in seconds.
+    ``trip_counts`` gives the values of some symbols instead of the default ones. ``strict_lanes``: lanes of a warp may drift
+    apart. ``budget`` is in seconds.
     """
     start = perf_counter()
     search = _Search(document, trip_counts, start + budget)
     search.collector.add(finding for h in HAZARDS for finding in h.check(document))
     search.reason = too_large(document)
     if not search.reason:
-        trace = Trace(document, search.deadline)
+        trace = Trace(document, search.deadline, strict_lanes)
         search.collector.add(finding for h in HAZARDS for finding in h.follow(trace))
         search.reason = "" if trace.finished else OUT_OF_TIME
         search.explore()
@@ -56,7 +57,8 @@ def verify(
         verdict = "unsafe"
     elif search.reason:
         verdict = "incomplete"
-    return Report(document.name, verdict, search.scope(), rows, search.events, perf_counter() - start)
+    scope = replace(search.scope(), lanes="lane" if strict_lanes else "warp")
+    return Report(document.name, verdict, scope, rows, search.events, perf_counter() - start)
 
 
 @dataclass
