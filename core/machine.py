@@ -18,6 +18,7 @@ from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, 
 from .footprints import engine_of
 from .layout import layout
 from .program import Barrier, BarrierKind
+from .retries import retries
 from .tree import ops_of, walk
 
 # Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor and tcgen05.mma).
@@ -42,6 +43,7 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
+        self._retries: dict[str, frozenset[str]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
             if r.pipeline:
@@ -97,6 +99,12 @@ class Machine:
         if task.name not in self._used:
             self._used[task.name] = pipeline_ops(task)
         return self._used[task.name]
+
+    def retries(self, task: Task) -> frozenset[str]:
+        """The blocks of ``task`` that are waits in case a peek fails."""
+        if task.name not in self._retries:
+            self._retries[task.name] = retries(self.document, task)
+        return self._retries[task.name]
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""

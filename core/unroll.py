@@ -125,6 +125,8 @@ class WarpWalk:
         if kind is GuardKind.ELECT_LANE:
             return True
         if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
+            if guard.token and guard.id in self.machine.retries(self.task):
+                return True
             turn = self.turns.get(self.loops[-1][0].id, 0) if self.loops else 0
             return self.outcome(guard.key, turn) is (kind is GuardKind.WHEN_TRUE)
         if kind is GuardKind.SKIPPABLE:

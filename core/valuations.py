@@ -8,6 +8,7 @@ from math import lcm, prod
 
 from .document import Document, Guard, GuardKind, Loop, Node, Op
 from .expressions import symbols_of
+from .retries import retries
 from .tree import walk
 from .unroll import trip_count
 
@@ -62,9 +63,11 @@ def condition_keys(document: Document) -> dict[str, bool]:
     """The run-time conditions and skip predicates, each with its usual outcome."""
     keys: dict[str, bool] = {}
     for task in document.tasks:
+        decided = retries(document, task)
         for node in walk(task.body):
             if isinstance(node, Guard) and node.kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
-                keys.setdefault(node.key, True)
+                if node.id not in decided:
+                    keys.setdefault(node.key, True)
             elif isinstance(node, Loop) and node.skip_if:
                 keys.setdefault(node.skip_if, False)
     return keys

@@ -104,6 +104,58 @@ class TestP04:
         assert accepted(self.schedule(True))
 
 
+class TestRetry:
+    """A wait only where the peek before has said no: right; with a token of an earlier iteration: a stale peek (P04)."""
+
+    @staticmethod
+    def schedule(always, *inside):
+        x = channel("x", 2)
+
+        def body():
+            with domain_loop(0, K) as k:
+                if always:
+                    ready = x.try_wait()
+                else:
+                    with k.first_iter():
+                        ready = x.try_wait()
+                with when_false(ready):
+                    x.wait()
+                    for work in inside:
+                        getattr(x, work)()
+                x.read()
+                x.release()
+
+        return build(fill(x), drain(x, body=body))
+
+    def test_a_wait_in_case_the_peek_fails(self):
+        report = verify(self.schedule(True))
+        assert report.verdict == "safe" and report.findings == ()
+        assert all("ready" not in note for note in report.scope.reason.split(";"))
+
+    def test_a_stale_token(self):
+        assert "WD105" in codes(self.schedule(False))
+
+    def test_other_work_in_the_block_is_a_condition(self):
+        assert not accepted_quietly(self.schedule(True, "read"))
+
+    def test_an_acquire_that_arms_is_no_mere_wait(self):
+        ab = ring("ab", 2)
+
+        def load():
+            with domain_loop(0, K):
+                free = ab.try_acquire()
+                with when_false(free):
+                    ab.acquire()
+                ab.load()
+                ab.commit()
+
+        assert codes(build(role("load", 0, 1, load, [], [ab]), drain(ab)))
+
+
+def accepted_quietly(document):
+    return verify(document).findings == ()
+
+
 class TestP06:
     """One stage, waited for in each iteration, released only in the last."""
 
