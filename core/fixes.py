@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from time import perf_counter
 
 from .document import Document
 from .edits import EditError
@@ -14,19 +15,26 @@ from .verify import verify
 REPAIRS = {hazard.code: hazard.repair for hazard in HAZARDS}
 
 
-def fixes_for(document: Document, finding: Finding, budget: float = 10.0) -> tuple[Fix, ...]:
-    """The repairs of ``finding`` after which it is gone and nothing new is wrong. ``budget`` in seconds for each."""
+def fixes_for(
+    document: Document, finding: Finding, budget: float = 10.0, before: Report | None = None
+) -> tuple[Fix, ...]:
+    """The repairs of ``finding`` after which it is gone and nothing new is wrong. ``budget`` in seconds for each;
+    ``before`` is the report of the document as it is, where that is at hand."""
     repair = REPAIRS.get(finding.code)
     proposed = list(repair(document, finding)) if repair else []
     if not proposed:
         return ()
-    before = verify(document, budget=budget)
+    before = before or verify(document, budget=budget)
     return tuple(fix for fix in proposed if _helps(document, fix, finding, before, budget))
 
 
-def with_fixes(document: Document, report: Report) -> Report:
-    """``report`` with the fixes of each finding filled in."""
-    findings = tuple(replace(f, fixes=fixes_for(document, f)) for f in report.findings)
+def with_fixes(document: Document, report: Report, seconds: float = 10.0) -> Report:
+    """``report`` with the fixes of its findings filled in, as far as ``seconds`` last."""
+    end = perf_counter() + seconds
+    findings = tuple(
+        replace(f, fixes=fixes_for(document, f, left, report)) if (left := end - perf_counter()) > 0 else f
+        for f in report.findings
+    )
     return replace(report, findings=findings)
 
 

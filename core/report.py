@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 from .document import Document, Op, Source
@@ -138,7 +139,10 @@ def _finding_json(document: Document, finding: Finding) -> dict[str, Any]:
             {"agent": s.agent, "op": s.op, "text": s.text, "at": s.at, "marked": s.marked}
             for s in finding.witness
         ],
-        "fixes": [{"title": fix.title} for fix in finding.fixes],
+        "fixes": [
+            {"title": fix.title, "edits": [{"is": type(e).__name__, **asdict(e)} for e in fix.edits]}
+            for fix in finding.fixes
+        ],
     }
 
 

@@ -34,6 +34,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="NAME=A:B",
         help="trip counts to try, both ends included: k_tiles=0:64",
     )
+    parser.add_argument(
+        "--fixes", action="store_true", help="look for fixes, as --json does (up to 10 s each schedule)"
+    )
     parser.add_argument("--strict-lanes", action="store_true", help="lanes of a warp may drift apart")
     parser.set_defaults(command=run)
 
@@ -53,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
         )
         for document in built.documents
     ]
+    if options.json or options.fixes:
+        from warpdraft.core.fixes import with_fixes
+
+        reports = [with_fixes(d, r) for d, r in zip(built.documents, reports, strict=True)]
     _print(reports, built, options.json)
     if built.error:
         print(f"warpdraft: {options.path}: {' '.join(built.error.split())}", file=sys.stderr)
