@@ -7,6 +7,7 @@ from warpdraft.core.findings import Report
 
 from .errors import ExportRefused, LoweringError
 from .lower import lower
+from .module import Module
 
 
 def export_module(
@@ -20,6 +21,7 @@ def export_module(
     if profile:
         raise LoweringError("profile builds are not written yet")
     build = "watchdog" if watchdog else ""
+    Module(document, build)  # what no check of the schedule could mend is said first: target, cluster, kernel, types
     report = _verify(document)
     if report.verdict == "safe":
         return lower(document, build=build)

@@ -205,7 +205,7 @@ class Cta:
             if name in views:
                 continue
             if isinstance(value, Token):
-                value = self._value(warp, value.name, place.op)
+                value = self._value(warp, value.name, place.op, name)
             args[name] = value
         loops = tuple((loop, i) for loop, (_, i) in zip(place.loops, event.at, strict=True))
         return Call(
@@ -224,14 +224,14 @@ class Cta:
             args,
         )
 
-    def _value(self, warp: Warp, token: str, op: Op) -> object:
+    def _value(self, warp: Warp, token: str, op: Op, parameter: str) -> object:
         if token in warp.state.values:
             return warp.state.values[token]
         loops = list(zip(self.places.of(op.id).loops, warp.events[warp.position].at, strict=True))
         for loop, (var, i) in reversed(loops):
             if var == token:
                 return evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
-        raise EmulationError(f"{op.id} uses {token}, which nothing has given a value")
+        raise EmulationError(f"{op.id}: argument {parameter!r}: nothing has made {token!r} before")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,9 @@ def prepare(
     sized = {s.name for t in kernel.tensors for extent in t.shape for s in symbols_of(extent)}
     _refuse_unknown("size", sizes, sized | set(dict(kernel.small_sizes)) | set(dict(kernel.sizes)), kernel)
     _refuse_unknown("parameter", parameters, set(dict(kernel.parameters)), kernel)
+    for name, value in taken.items():
+        if type(value) is not int:
+            raise EmulationError(f"size {name} must be an integer, not {value!r}")
     random = np.random.default_rng(seed)
     tensors = {}
     for tensor in kernel.tensors:

@@ -41,6 +41,9 @@ def test_trace_refuses_values_below_the_least_and_measured_traces(warpdraft, exa
 def test_run_in_the_emulator_is_right(warpdraft, examples, name):
     ended = warpdraft("run", examples / f"{name}.warpdraft.json", "--emulate")
     assert ended.code == 0 and f"{name}: right in the emulator" in ended.out and "in every order" in ended.out
+    assert ended.out.splitlines()[0].endswith(
+        "in every order: random, late-reads, late-writes, eager (seed 0)"
+    )
 
 
 def test_run_takes_sizes_and_parameters(warpdraft, examples):

@@ -46,7 +46,7 @@ def test_ragged_sizes_and_types(gemm, dtype):
             emulate(gemm, RAGGED, {"dtype": dtype})
         return
     outcome = emulate_all(gemm, RAGGED, {"dtype": dtype})
-    assert outcome.verdict == "right"
+    assert outcome.verdict == "right" and outcome.ran == tuple((order, 0) for order in ORDERS)
     assert 0 < outcome.relative_error < {"fp16": 3e-4, "bf16": 2e-3}[dtype]
     assert dict(outcome.sizes) == RAGGED and outcome.tiles == 9
 
@@ -58,7 +58,10 @@ def test_a_stage_released_too_early_is_overwritten_while_it_is_read():
     outcome = emulate(broken, order="late-reads")
     assert outcome.verdict == "wrong" and len(outcome.wrong_tiles) == 4
     assert outcome.relative_error > 0.1 and outcome.wrong_tiles[0].tensor == "c"
-    assert emulate_all(broken).verdict == "wrong"
+    outcome = emulate_all(broken)
+    assert outcome.verdict == "wrong" and outcome.ran == (("random", 0), ("late-reads", 0))
+    with pytest.raises(EmulationError, match="0 seeds"):
+        emulate_all(broken, seeds=0)
 
 
 @pytest.mark.parametrize("name", ["broken_deadlock", "broken_arrival_count"])
@@ -153,7 +156,7 @@ def test_what_cannot_be_emulated_says_why(gemm):
         emulate(with_work(gemm, "smem_ab", "load_a", body=""))
     with pytest.raises(EmulationError, match=r"has the body my\.module:Thing\.load"):
         emulate(with_work(gemm, "smem_ab", "load_a", body="my.module:Thing.load"))
-    with pytest.raises(EmulationError, match="load.05: sm90.tma_load: parameter 'tile' is missing"):
+    with pytest.raises(EmulationError, match=r"load\.05: sm90\.tma_load: parameter 'tile' is missing"):
         emulate(with_work(gemm, "smem_ab", "load_a", params=(("tensor", "a"),)))
     with pytest.raises(EmulationError, match="the kernel has no tensor 'x'"):
         emulate(

@@ -25,13 +25,13 @@ class BulkStore:
         """``op.bulk_store(id, atom, source stage, target tile, step)``"""
         task, op = call.task, call.op
         tile = call.parameter("tile")
+        parts = dict(op.args).get("subtile") is not None
+        count = call.stock(vocabulary.columns_of_subtile, task.document, tile) if parts else 1
         view = task.stage_view(op)
         smem = task.module.storage.view(view.resource, call.parameter("part"), tile, op.id)
         copy = partitioned(call, call.parameter("tensor"), smem, store=True)
         row, column = coordinates(call)
-        subtile = dict(op.args).get("subtile")
-        if subtile is not None:
-            count = call.stock(vocabulary.columns_of_subtile, task.document, tile)
+        if parts:
             column = binary(binary(column, "*", count), "+", task.number(op, "subtile"))
         source = index(copy.stages, None, view.stage)
         target = index(copy.tiles, None, row, column)
