@@ -32,7 +32,7 @@ def main() -> None:
 
 def problem_of(error: Exception) -> str:
     """An analysis' failure in words: expected ones say what they mean themselves."""
-    expected = type(error).__name__ in ("LoweringError", "DocumentError", "EditError")
+    expected = type(error).__name__ in ("LoweringError", "DocumentError", "EditError", "TraceError")
     return str(error) if expected else f"{type(error).__name__}: {error}"
 
 

@@ -19,10 +19,10 @@ from .files import Folder, examples
 from .running import Runner, RunState, log_view
 from .session import Session
 from .templates import templates_view
+from .timeline_pane import TimelinePane
 from .values import Result
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
-from .views.colors import task_colors
 from .views.debugger import debugger_view
 from .views.details import details_view
 from .views.details import find as find_finding
@@ -32,7 +32,6 @@ from .views.resources import resources_view
 from .views.schedule import schedule_view
 from .views.selection import selection_view
 from .views.timeline import facts_view, places_of
-from .views.timeline_figure import TimelineFigure
 
 # Which values of the session each pane is a function of.
 DEPENDS = {
@@ -49,6 +48,7 @@ DEPENDS = {
     "details": ("selection", "history", "report", "fixes"),
     "timeline_facts": ("timeline",),
     "kept": ("kept",),
+    "timeline_tools": (),
     "code": ("code",),
     "source": ("python", "path"),
     "log": (),
@@ -66,15 +66,21 @@ class Page:
         self._why: dict | None = None
         self._debugger: Debugger | None = None
         self._theme = "light"
-        self._figure = TimelineFigure(lambda op: self.session.select("op", (op,)))
-        self._figure.paint(self._theme)
+        self._timeline = TimelinePane(
+            session, lambda: self._draw(("timeline_tools",)), lambda message: self.component.send(message)
+        )
+        self._timeline.paint(self._theme)
         sizing = (
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
         )
-        self._pane = pn.pane.Bokeh(self._figure.figure, sizing_mode="stretch_width")
+        figure = self._timeline.figure
+        panes = {
+            "timeline": pn.pane.Bokeh(figure.figure, sizing_mode="stretch_width"),
+            "minimap": pn.pane.Bokeh(figure.minimap.figure, sizing_mode="stretch_width"),
+        }
         self._consent = Consent()
         self._shown: dict[str, str] = {}
-        self.component = EditorComponent(timeline=self._pane, standalone=standalone, **sizing)
+        self.component = EditorComponent(**panes, standalone=standalone, **sizing)
         self.component.on_msg(lambda event: self.receive(event.data))
         self._draw(tuple(DEPENDS))
         self._draw_timeline()
@@ -97,6 +103,8 @@ class Page:
             finding = find_finding(self.session.report.value, self.session.selection.first)
             if finding is not None:
                 self.session.find_fixes(finding)
+        if any(event.name == "report" and event.new == Result() for event in events):
+            self._timeline.forget()  # another document was opened
         self._draw(tuple(pane for pane, values in DEPENDS.items() if names.intersection(values)))
         if "timeline" in names:
             self._draw_timeline()
@@ -159,6 +167,8 @@ class Page:
                     if session.timeline.value
                     else facts_view(None, session.timeline.problem)
                 )
+            case "timeline_tools":
+                return self._timeline.view()
             case "debug":
                 return debugger_view(self._debugger)
             case "log":
@@ -169,16 +179,14 @@ class Page:
         return source_view(document, folders, session.python.value, session.python.problem)
 
     def _draw_timeline(self) -> None:
-        timeline = self.session.timeline.value
-        if timeline is not None:
-            self._figure.show(timeline[0], task_colors(self.session.document))
+        self._timeline.show()
         self._light()
 
     def _light(self) -> None:
         selection, report = self.session.selection, self.session.report.value
         lit = selection_view(self.session.document, report, selection.kind, selection.ids)["ops"]
         finding = find_finding(report, selection.first) if selection.kind == "finding" else None
-        self._figure.light(frozenset(lit), places_of(finding))
+        self._timeline.light(frozenset(lit), places_of(finding))
         self._push()
 
     def _push(self) -> None:
@@ -208,7 +216,7 @@ class Page:
 
     def _set_theme(self, intent: Mapping[str, Any]) -> None:
         self._theme = "dark" if intent.get("name") == "dark" else "light"
-        self._figure.paint(self._theme)
+        self._timeline.paint(self._theme)
         self._push()
 
     def _export(self, intent: Mapping[str, Any]) -> None:
@@ -250,7 +258,11 @@ class Page:
         self.session.notice = None
 
     def _time(self, intent: Mapping[str, Any]) -> None:
-        self._figure.move(str(intent["key"]))
+        self._timeline.figure.move(str(intent["key"]))
+        self._push()
+
+    def _use_timeline(self, intent: Mapping[str, Any]) -> None:
+        self._timeline.receive(intent)
         self._push()
 
     def _debug(self, intent: Mapping[str, Any]) -> None:
@@ -287,6 +299,7 @@ class Page:
         "run": _run,
         "theme": _set_theme,
         "time": _time,
+        "timeline": _use_timeline,
         "why": _ask_why,
         **file_intents.ACTIONS,
     }

@@ -3,6 +3,7 @@ put their own in."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,11 @@ from warpdraft.core import store
 from warpdraft.core.document import Document
 from warpdraft.core.findings import Finding, Fix, Report
 from warpdraft.core.fixes import fixes_for
-from warpdraft.core.simulate import simulate
+from warpdraft.core.simulate import simulate, to_perfetto
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
+from .measured import read_trace
 from .views.timeline import Drawing, drawing, facts_view
 from .why import why
 
@@ -25,6 +27,17 @@ def predict(document: Document, counts: Mapping[str, int]) -> tuple[Drawing, dic
     """The timeline as the page shows it: its drawing, and its facts."""
     timeline = simulate(document, counts)
     return drawing(timeline), facts_view(timeline)
+
+
+def trace(document: Document, counts: Mapping[str, int]) -> str:
+    """The predicted timeline as the text of a Perfetto trace."""
+    return json.dumps(to_perfetto(simulate(document, counts)), separators=(",", ":"))
+
+
+def measured(document: Document, text: str, clock: float | None) -> tuple[Drawing, tuple[str, ...]]:
+    """A measured trace's drawing, and what the reader should know of it."""
+    read = read_trace(document, text, clock)
+    return drawing(read.timeline), read.notes
 
 
 def export(document: Document, unsafe: bool) -> dict[str, str]:
@@ -46,6 +59,8 @@ class Tools:
     to_python: Callable[[Document], str] = to_python
     fixes: Callable[[Document, Finding], tuple[Fix, ...]] = fixes_for
     why: Callable[[Document, str], dict[str, Any]] = why
+    trace: Callable[[Document, Mapping[str, int]], str] = trace
+    measured: Callable[[Document, str, float | None], Any] = measured
     export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load
     save: Callable[[Document, Path], None] = store.save

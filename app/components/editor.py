@@ -23,6 +23,7 @@ class EditorComponent(JSComponent):
     """Draws the panes. ``on_msg`` callbacks receive intents, the first of them "hello" from a page that wants its state."""
 
     timeline = Child()
+    minimap = Child()
     standalone = param.Boolean(True, doc="Whether the editor fills a page of its own.")
 
     initial = param.String(
@@ -51,4 +52,8 @@ class EditorComponent(JSComponent):
 
     def send_download(self, name: str, text: str, mime: str) -> None:
         """Have the browser save ``text`` as a file."""
-        self._send_msg({"type": "download", "name": name, "text": text, "mime": mime})
+        self.send({"type": "download", "name": name, "text": text, "mime": mime})
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Any other message to the script."""
+        self._send_msg(message)

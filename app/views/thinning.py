@@ -6,9 +6,9 @@ import numpy as np
 
 from .timeline import Columns
 
-MOST = 5000  # bars sent at once; a browser pans these without effort
+MOST = 1200  # bars of one kind sent at once; a browser pans these without effort
 PIXELS = 1600  # width of a wide window
-MARGIN = 0.3  # of the window's width, on both sides, so that a small pan needs nothing new
+MARGIN = 0.5  # of the window's width, on both sides, so that a small pan needs nothing new
 
 
 class Arrays:

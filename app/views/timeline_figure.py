@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bokeh.events import RangesUpdate
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d, TapTool
+from bokeh.events import RangesUpdate, SelectionGeometry
+from bokeh.models import (
+    BoxAnnotation,
+    BoxSelectTool,
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    PanTool,
+    Range1d,
+    TapTool,
+)
 from bokeh.plotting import figure
 
-from .thinning import MOST, Arrays
+from .minimap import Minimap
+from .thinning import MARGIN, MOST, Arrays
 from .timeline import Columns, Drawing
 
 ROW_PIXELS = 15
-MOST_ARROWS = 1500
+MOST_ARROWS = 300
 
 QUAD = ("left", "right", "top", "bottom")
 COLUMNS = {
@@ -26,6 +37,8 @@ COLUMNS = {
     "arrows": ("x0", "y0", "x1", "y1", "angle"),
     "lit": QUAD,
     "bad": QUAD,
+    "found": QUAD,
+    "lanes": QUAD,
 }
 Places = frozenset[tuple[str, str]]  # (op, iteration in words)
 
@@ -41,6 +54,8 @@ THEMES = {
         "engine": "#8a94a1",
         "states": {"filling": "#9ec9e8", "full": "#0072b2", "reading": "#0b8a63"},
         "error": "#c02b1d",
+        "found": "#b35900",
+        "measured": "#eef4fb",
     },
     "dark": {
         "paper": "#171b20",
@@ -53,15 +68,22 @@ THEMES = {
         "engine": "#8fa0b3",
         "states": {"filling": "#2b4a60", "full": "#56b4e9", "reading": "#3fc499"},
         "error": "#ff7b6e",
+        "found": "#f0a04b",
+        "measured": "#1c2530",
     },
 }
 
 
 class TimelineFigure:
-    """Owns the Bokeh figure. ``on_pick(op id)`` is called when a bar is clicked."""
+    """Owns the Bokeh figure and its minimap. ``on_pick(op id)`` is called when a bar is clicked, ``on_measure(low, high)``
+    when a stretch of time has been dragged out."""
 
-    def __init__(self, on_pick: Callable[[str], None]) -> None:
-        self._on_pick = on_pick
+    def __init__(
+        self,
+        on_pick: Callable[[str], None],
+        on_measure: Callable[[float, float], None] = lambda low, high: None,
+    ) -> None:
+        self._on_pick, self._on_measure = on_pick, on_measure
         self._drawing: Drawing | None = None
         self._arrays: dict[str, Arrays] = {}
         self._tasks: Mapping[str, int] = {}
@@ -69,6 +91,7 @@ class TimelineFigure:
         self._lit: frozenset[str] = frozenset()
         self._bad: Places = frozenset()
         self._window: tuple[float, float] | None = None
+        self._sent: tuple[float, float] = (0.0, 0.0)
         self.x = Range1d(0, 1, bounds=(0, 1), min_interval=20)
         self.y = Range1d(1, 0)
         self.figure = figure(
@@ -91,12 +114,16 @@ class TimelineFigure:
         self._glyphs()
         self._axes()
         self.figure.on_event(RangesUpdate, self._moved)
+        self.figure.on_event(SelectionGeometry, self._measured)
+        self.x.on_change("end", lambda attr, old, new: self._moved(None))  # the minimap's box was dragged
+        self.minimap = Minimap(self.x)
         self._sources["bars"].selected.on_change("indices", lambda attr, old, new: self._picked("bars"))
         self._sources["waits"].selected.on_change("indices", lambda attr, old, new: self._picked("waits"))
 
     def _glyphs(self) -> None:
         draw, quads = self.figure, {"left": "left", "right": "right", "top": "top", "bottom": "bottom"}
         steady = {"nonselection_fill_alpha": 1.0, "nonselection_line_alpha": 0.0}
+        self._lanes = draw.quad(**quads, source=self._sources["lanes"], line_color=None)
         self._stages = draw.quad(**quads, source=self._sources["stages"], fill_color="fill", line_color=None)
         self._waits = draw.quad(
             **quads, source=self._sources["waits"], fill_alpha=0.0, hatch_pattern="/", hatch_scale=6, hatch_weight=1,
@@ -124,6 +151,9 @@ class TimelineFigure:
             line_color=None,
         )
         self._lit_quads = draw.quad(**quads, source=self._sources["lit"], fill_alpha=0.0, line_width=2)
+        self._found_quads = draw.quad(
+            **quads, source=self._sources["found"], fill_alpha=0.25, line_width=1.6, line_dash="dotted"
+        )
         self._bad_quads = draw.quad(**quads, source=self._sources["bad"], fill_alpha=0.18, line_width=1.6)
         words = "<b>@op</b> @kind @about<br>@at<br>cycles @left{0,0} .. @right{0,0}"
         draw.add_tools(
@@ -134,6 +164,11 @@ class TimelineFigure:
             ),
             TapTool(renderers=[self._bars, self._waits]),
         )
+        self._pan = next(tool for tool in draw.tools if isinstance(tool, PanTool))
+        self._ruler = BoxSelectTool(dimensions="width", renderers=[])
+        self._stretch = BoxAnnotation(visible=False, level="overlay")
+        draw.add_tools(self._ruler)
+        draw.add_layout(self._stretch)
 
     def _axes(self) -> None:
         draw = self.figure
@@ -164,6 +199,14 @@ class TimelineFigure:
         self.figure.yaxis.major_label_overrides = {
             c: b.label for c, b in zip(centres, drawing.bands, strict=True)
         }
+        tops = [(band.top, band.bottom) for band in drawing.bands if band.kind == "measured"]
+        self._sources["lanes"].data = {
+            "left": [-end] * len(tops),
+            "right": [2 * end] * len(tops),
+            "top": [top for top, _ in tops],
+            "bottom": [bottom for _, bottom in tops],
+        }
+        self.minimap.show(drawing)
         self._fill()
 
     def paint(self, theme: str) -> None:
@@ -179,6 +222,11 @@ class TimelineFigure:
         self._segments.glyph.line_color = self._heads.glyph.fill_color = colors["arrow"]
         self._lit_quads.glyph.line_color = colors["lit"]
         self._bad_quads.glyph.update(line_color=colors["error"], fill_color=colors["error"])
+        self._found_quads.glyph.update(line_color=colors["found"], fill_color=colors["found"])
+        self._lanes.glyph.fill_color = colors["measured"]
+        self._stretch.update(fill_color=colors["lit"], fill_alpha=0.12, line_color=colors["lit"])
+        self._ruler.overlay.update(fill_color=colors["lit"], fill_alpha=0.12, line_color=colors["lit"])
+        self.minimap.paint(colors["paper"], colors["lit"])
         if self._drawing is not None:
             self._fill()
 
@@ -188,24 +236,51 @@ class TimelineFigure:
             self._lit, self._bad = lit, bad
             self._outline()
 
+    def find(self, places: Columns) -> None:
+        """Outline what a search has found."""
+        self._sources["found"].data = places
+
+    def measuring(self, on: bool) -> None:
+        """Whether a drag measures, instead of panning."""
+        self.figure.toolbar.active_drag = self._ruler if on else self._pan
+
+    def stretch(self, span: tuple[float, float] | None) -> None:
+        """Shade the measured stretch of time."""
+        self._stretch.visible = span is not None
+        if span is not None:
+            self._stretch.update(left=span[0], right=span[1])
+
+    def lit_span(self) -> tuple[float, float] | None:
+        """From the first to the last cycle of the lit ops."""
+        by_op = self._drawing.by_op if self._drawing is not None else {}
+        spans = [by_op[op] for op in self._lit if op in by_op]
+        return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None
+
+    def go(self, low: float, high: float) -> None:
+        """Show from ``low`` to ``high``, as far as there is something."""
+        first, last = self.x.bounds
+        width = min(max(high - low, 20), last - first)
+        start = min(max(first, (low + high - width) / 2), last - width)
+        self.x.update(start=start, end=start + width)
+        self._moved(None)
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """What is shown."""
+        return float(self.x.start), float(self.x.end)
+
     def move(self, key: str) -> None:
         """W and S zoom about the middle, A and D pan, F goes to the lit ops."""
         if self._drawing is None:
             return
         start, end = float(self.x.start), float(self.x.end)
         middle, width = (start + end) / 2, end - start
-        if key == "f" and (
-            spans := [self._drawing.by_op[op] for op in self._lit if op in self._drawing.by_op]
-        ):
-            low, high = min(s for s, _ in spans), max(e for _, e in spans)
+        if key == "f" and (span := self.lit_span()):
+            low, high = span
             width, middle = max(200, 1.3 * (high - low)), (low + high) / 2
         width *= {"w": 0.6, "s": 1 / 0.6}.get(key, 1.0)
         middle += {"a": -0.25, "d": 0.25}.get(key, 0.0) * width
-        low, high = self.x.bounds
-        width = min(width, high - low)
-        start = min(max(low, middle - width / 2), high - width)
-        self.x.update(start=start, end=start + width)
-        self._moved(None)
+        self.go(middle - width / 2, middle + width / 2)
 
     def _moved(self, event: RangesUpdate | None) -> None:
         if event is not None:
@@ -213,7 +288,19 @@ class TimelineFigure:
         else:
             self._window = (float(self.x.start), float(self.x.end))
         if self._drawing is not None and any(a.number > MOST for a in self._arrays.values()):
-            self._fill()
+            if not self._enough(*self._window):
+                self._fill()
+
+    def _enough(self, low: float, high: float) -> bool:
+        """Whether what was sent last covers the window finely enough."""
+        first, last = self._sent
+        width, margin = last - first, (last - first) * MARGIN * 0.8
+        covered = low >= first - margin and high <= last + margin
+        return covered and 0.7 * width <= high - low <= 1.4 * width
+
+    def _measured(self, event: SelectionGeometry) -> None:
+        if event.final:
+            self._on_measure(float(event.geometry["x0"]), float(event.geometry["x1"]))
 
     # Data
 
@@ -222,7 +309,7 @@ class TimelineFigure:
         assert drawing is not None
         for source in self._sources.values():
             source.selected.indices = []
-        window = self._window or (0, drawing.total)
+        self._sent = window = self._window or (0.0, float(drawing.total))
         bars = self._arrays["bars"].within(window)
         bars["fill"] = [
             self._color(task, kind) for task, kind in zip(bars["task"], bars["kind"], strict=True)

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { memo } from "./memo.js";
 import { Debugger } from "./debugger.jsx";
 import { Button } from "./icons.jsx";
+import { Timeline } from "./timeline.jsx";
 
 const TABS = [["timeline", "Timeline"], ["debug", "Debugger"], ["code", "Generated code"], ["source", "Authoring source"], ["log", "Run log"]];
 
@@ -19,23 +20,13 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, model }
         {tab === "timeline" && <Button icon="table" kind="small bare" label="Show the timeline as a table" pressed={table} onClick={() => setTable(!table)} />}
         {tab === "code" && state.code.lines.length > 0 && <Button icon="copy" kind="small bare" label="Copy the code" onClick={() => navigator.clipboard?.writeText(state.code.lines.map((l) => l[0]).join("\n"))} />}
       </div>
-      <div class="panel" role="tabpanel" id="panel-timeline" aria-labelledby="tab-timeline" hidden={tab !== "timeline"}>
-        {facts?.problem && <p class="problem" role="alert">{facts.problem}</p>}
-        <Embedded element={timeline.element} hidden={table || Boolean(facts?.problem) || !facts?.rows.length} />
-        {facts && !facts.problem && !facts.rows.length && <p class="empty">{facts.pending ? "Predicting…" : "Nothing happens in this schedule yet."}</p>}
-        {table && facts && <BarTable facts={facts} send={send} />}
-      </div>
+      <Timeline state={state} send={send} figures={timeline} hidden={tab !== "timeline"} table={table} />
       {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
       {tab === "source" && <Source data={state.source} selection={selection} send={send} />}
       {tab === "debug" && <Debugger data={state.debug} send={send} selection={selection} columns={state.schedule.columns} />}
       {tab === "log" && <Log data={state.log} send={send} />}
     </section>
   );
-}
-
-/* Holds the Bokeh figure; it stays in the page when its tab is hidden. */
-function Embedded({ element, hidden }) {
-  return <div class="figure" ref={(box) => { if (box && element && element.parentNode !== box) box.append(element); }} hidden={hidden} />;
 }
 
 const Code = memo(["data", "selection"], function Code({ data, selection, send, id, empty }) {
@@ -81,24 +72,6 @@ function Log({ data }) {
     <div class="panel scroll" role="tabpanel" id="panel-log" aria-labelledby="tab-log">
       {data.facts.length > 0 && <dl class="run-facts">{data.facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>}
       {data.lines.length ? <pre class="log">{data.lines.join("\n")}</pre> : <p class="empty">No run yet. Run compares the kernel with its reference: on the GPU if there is one, else in the emulator.</p>}
-    </div>
-  );
-}
-
-function BarTable({ facts, send }) {
-  return (
-    <div class="scroll">
-      <table class="facts-table">
-        <thead><tr><th>lane</th><th>op</th><th>iteration</th><th>kind</th><th class="num">start</th><th class="num">end</th></tr></thead>
-        <tbody>
-          {facts.rows.map((row, i) => (
-            <tr key={i}><td class="mono">{row[0]}</td>
-              <td><button type="button" class="link mono" onClick={() => send({ type: "select", kind: "op", ids: [row[1]] })}>{row[1]}</button></td>
-              <td>{row[2]}</td><td>{row[3]}</td><td class="num">{row[4]}</td><td class="num">{row[5]}</td></tr>
-          ))}
-        </tbody>
-      </table>
-      {facts.more > 0 && <p class="detail">and {facts.more} more bars</p>}
     </div>
   );
 }

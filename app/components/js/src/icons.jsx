@@ -18,6 +18,7 @@ const PATHS = {
   fit: "M2 5.5V2h3.5M10.5 2H14v3.5M14 10.5V14h-3.5M5.5 14H2v-3.5",
   zoomin: "M8 4v8M4 8h8",
   zoomout: "M4 8h8",
+  ruler: "M1.5 5.5h13v5h-13zM4.5 5.5v2.5M7.5 5.5v2.5M10.5 5.5v2.5",
   first: "M3 3v10M13 3.5 6.5 8l6.5 4.5z",
   back: "M10.5 3.5 5 8l5.5 4.5z",
   forward: "M5.5 3.5 11 8l-5.5 4.5z",

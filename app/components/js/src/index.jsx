@@ -7,6 +7,7 @@ import page from "../../../../assets/styles/page.css";
 import theme from "../../../../assets/styles/theme.css";
 import layout from "../../../../assets/styles/layout.css";
 import panes from "../../../../assets/styles/panes.css";
+import times from "../../../../assets/styles/timeline.css";
 import schedule from "../../../../assets/styles/schedule.css";
 
 /* Keeps each pane's text and what it means: a pane whose text stays the same keeps its object, and so is not drawn again. */
@@ -27,8 +28,23 @@ class State {
 const plain = (value) => (value instanceof Map ? Object.fromEntries(value) : value);
 
 function download({ name, text, mime }) {
+  save(name, new Blob([text], { type: mime || "text/plain" }));
+}
+
+/* An SVG as a PNG, twice as large. */
+function downloadPicture({ name, text }) {
+  const picture = new Image();
+  picture.onload = () => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * picture.width, height: 2 * picture.height });
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(name, blob), "image/png");
+  };
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+function save(name, blob) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: mime || "text/plain" }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -39,7 +55,7 @@ export function render({ model }) {
   root.className = "warpdraft";
   root.tabIndex = -1;
   const style = document.createElement("style");
-  style.textContent = theme + layout + panes + schedule;
+  style.textContent = theme + layout + panes + schedule + times;
   const host = document.createElement("div");
   host.className = "host";
   host.append(style, root);
@@ -52,7 +68,7 @@ export function render({ model }) {
   const local = { selection: null };
   let pending = false;
   let lost = false;
-  const timeline = { element: null };
+  const timeline = { element: null, minimap: null };
   const send = (intent) => {
     if (lost) return; // nobody is there to carry it out
     if (intent.type === "select") local.selection = { ...intent, ops: intent.kind === "op" ? intent.ids : [], resources: [] };
@@ -80,6 +96,7 @@ export function render({ model }) {
   model.on("msg:custom", (message) => {
     const said = plain(message);
     if (said.type === "download") return download(said);
+    if (said.type === "picture") return downloadPicture(said);
     if (said.type !== "state") return undefined;
     const panes = plain(said.panes);
     state.take(panes);
@@ -88,6 +105,7 @@ export function render({ model }) {
   });
   state.take(JSON.parse(model.initial));
   timeline.element = model.get_child("timeline");
+  timeline.minimap = model.get_child("minimap");
   show(); // at once: what is embedded must have its place when this returns
   model.send_msg({ type: "hello" });
   setTimeout(() => watchConnection(() => { lost = true; redraw(); }));

@@ -31,6 +31,8 @@ export function handleKey(event, now) {
     case "i": act(); return insert(state, id, setDialog);
     case "Enter": return firstField(event, root);
     case "n": return nextFinding(state, event.shiftKey ? -1 : 1, act);
+    case "m": return act({ type: "timeline", do: "measure" });
+    case "t": { const field = root.querySelector(".timeline-tools input[type=search]"); act(); return field?.focus(); }
     case "w": case "s": case "a": case "d": case "f": return act({ type: "time", key });
     default: return undefined;
   }

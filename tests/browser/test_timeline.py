@@ -1,0 +1,98 @@
+"""The timeline's tools in the browser."""
+
+import json
+
+import pytest
+
+from warpdraft.core import store
+from warpdraft.core.simulate import simulate, to_perfetto
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def timeline(editor):
+    editor.page.locator(".warpdraft .tabs .summary", has_text="cycles").wait_for()
+    editor.page.locator(".warpdraft .figure canvas").first.wait_for()
+    editor.page.wait_for_timeout(400)
+    return editor
+
+
+def test_search_walks_the_matches(timeline):
+    page = timeline.page
+    timeline.press("t")
+    page.keyboard.type("mma_group")
+    status = page.locator(".warpdraft .timeline-tools .detail")
+    status.wait_for()
+    page.keyboard.type(" k 3")
+    page.locator(".warpdraft .timeline-tools .detail", has_text="1 of").wait_for()
+    page.keyboard.press("Enter")
+    page.locator(".warpdraft .timeline-tools .detail", has_text="2 of").wait_for()
+    page.keyboard.press("Escape")
+    status.wait_for(state="detached")
+
+
+def test_measure_by_key_and_by_drag(timeline):
+    page = timeline.page
+    timeline.op("acc.mma").click()
+    timeline.press("m")
+    told = page.locator(".warpdraft .timeline-tools .measure")
+    told.wait_for()
+    assert "cycles, from" in told.inner_text()
+    before = told.inner_text()
+    box = page.locator(".warpdraft .figure").bounding_box()
+    y = box["y"] + 50
+    page.mouse.move(box["x"] + 400, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, y, steps=6)
+    page.mouse.move(box["x"] + 600, y, steps=6)
+    page.mouse.up()
+    page.wait_for_function(
+        "(before) => { const find = (r) => r.querySelector?.('.warpdraft .measure') ?? [...r.querySelectorAll('*')]"
+        ".map((e) => e.shadowRoot && find(e.shadowRoot)).find(Boolean); return find(document)?.textContent !== before }",
+        arg=before,
+    )
+    page.get_by_role("button", name="Clear the measure").click()
+    told.wait_for(state="detached")
+    timeline.press("m")
+
+
+def test_a_pinned_lane_comes_first(timeline):
+    page = timeline.page
+    page.locator(".warpdraft .lanes summary").click()
+    page.locator(".warpdraft .lanes label", has_text="tensor core").click()
+    page.locator(".warpdraft .lanes .menu li").first.get_by_text("tensor core").wait_for()
+    page.locator(".warpdraft .lanes summary", has_text="1 pinned").wait_for()
+    assert page.locator(".warpdraft .minimap canvas").count()
+
+
+def test_exports(timeline):
+    page = timeline.page
+    texts = {}
+    for form in ("perfetto", "svg", "png"):
+        with page.expect_download() as download:
+            page.get_by_label("Export the timeline").select_option(form)
+        with open(download.value.path(), "rb") as file:
+            texts[form] = file.read()
+    assert json.loads(texts["perfetto"])["traceEvents"]
+    assert texts["svg"].startswith(b"<svg") and texts["png"].startswith(b"\x89PNG")
+
+
+def test_a_measured_trace_is_laid_over_the_prediction(timeline, folder, tmp_path):
+    document = store.load(folder / "persistent_gemm.warpdraft.json")
+    trace = tmp_path / "measured.json"
+    trace.write_text(json.dumps(to_perfetto(simulate(document, {"tiles": 2, "k_tiles": 9}))))
+    page = timeline.page
+    page.locator(".warpdraft .timeline-tools input[type=file]").set_input_files(trace)
+    shown = page.get_by_label("What is shown")
+    shown.wait_for()
+    page.locator(".warpdraft .lanes summary").click()
+    page.locator(".warpdraft .lanes label", has_text="TMA (measured)").wait_for()
+    page.keyboard.press("Escape")
+    shown.select_option("predicted")
+    page.locator(".warpdraft .lanes label", has_text="(measured)").first.wait_for(state="detached")
+    page.get_by_role("button", name="Take the measured trace away").click()
+    page.locator(".warpdraft .timeline-tools input[type=file]").set_input_files(
+        {"name": "bad.json", "mimeType": "application/json", "buffer": b"{}"}
+    )
+    page.locator(".warpdraft .notice.sev-error", has_text="no trace").wait_for()
