@@ -1,8 +1,8 @@
 """A measured trace from a file, as a timeline: Chrome or Perfetto JSON whose events are named by op id and lane.
 
-An event counts where its name (or ``args.op``) is the id of an op of the document; its lane is ``args.lane``, else its thread's
-name. The project's own traces (`core.simulate.to_perfetto`) are such files, with one cycle a microsecond; a file that
-says otherwise gives ``otherData.cycles_per_us``.
+An event counts where its name (or ``args.op``) is the id of an op of the document; its lane is ``args.lane``, else the
+name of its thread. The project's own traces (`core.simulate.to_perfetto`) are such files, with one cycle a microsecond;
+a file that says otherwise gives ``otherData.cycles_per_us``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/timeline_frames.py [--bars 50000]
 
-The symbols' values of the persistent GEMM are raised until its timeline has that many bars. The page counts its own animation
-frames while the mouse drags and the wheel turns.
+The symbols' values of the persistent GEMM are raised until its timeline has that many bars. The page counts its own
+animation frames while the mouse drags and the wheel turns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import argparse
 import statistics
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from shutil import copy
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 from find_browser import LAUNCH_ARGS, find_browser
 from playwright.sync_api import Page, sync_playwright
@@ -25,11 +25,14 @@ from served import served
 from warpdraft.app.tools import predict
 from warpdraft.core.store import load
 
-EXAMPLE = ROOT / "assets" / "examples" / "persistent_gemm.warpdraft.json"
+EXAMPLE = Path(__file__).parents[1] / "assets" / "examples" / "persistent_gemm.warpdraft.json"
 TARGET = 30  # frames per second, median
 
-COUNT = """() => { window.frames_at = []; const tick = (t) => { frames_at.push(t); window.counting = requestAnimationFrame(tick) };
-  window.counting = requestAnimationFrame(tick); }"""
+COUNT = """() => {
+  window.frames_at = [];
+  const tick = (t) => { frames_at.push(t); window.counting = requestAnimationFrame(tick) };
+  window.counting = requestAnimationFrame(tick);
+}"""
 STOP = "() => { cancelAnimationFrame(window.counting); return window.frames_at }"
 
 
@@ -54,7 +57,7 @@ def main() -> int:
         chromium.close()
     late = False
     for name, times in frames.items():
-        gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+        gaps = [b - a for a, b in pairwise(times)]
         median = 1000 / statistics.median(gaps)
         late = late or median < TARGET
         mean, worst = 1000 * len(gaps) / sum(gaps), max(gaps)

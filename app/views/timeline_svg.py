@@ -58,7 +58,8 @@ class _Picture:
         yield from self._quads(drawing_columns(self.drawing.bars), self._bar)
         for band in self.drawing.bands:
             y = (band.top + band.bottom) / 2 * ROW_PIXELS + 3.5
-            yield f'<text x="{LEFT - 6}" y="{y:.1f}" text-anchor="end" fill="{self.colors["text"]}">{escape(band.label)}</text>'
+            place = f'x="{LEFT - 6}" y="{y:.1f}" text-anchor="end"'
+            yield f'<text {place} fill="{self.colors["text"]}">{escape(band.label)}</text>'
         yield "</svg>"
 
     def _axis(self) -> Iterator[str]:
@@ -97,11 +98,8 @@ class _Picture:
     def _bar(self, row: Mapping) -> str:
         if row["task"] in self.tasks:
             color = self.colors["tasks"][self.tasks[row["task"]]]
-            return (
-                color
-                if row["kind"] == "work"
-                else f'{color}" fill-opacity="{0.56 if row["kind"] == "in-flight" else 0.69}'
-            )
+            alpha = {"work": 1, "in-flight": 0.56}.get(row["kind"], 0.69)
+            return f'{color}" fill-opacity="{alpha}'
         return self.colors["engine"]
 
 

@@ -39,7 +39,7 @@ def test_pinned_lanes_come_first_with_all_that_lies_in_them():
     moved = pinned(DRAWING, {"TMA", "smem_ab"})
     assert [band.label for band in moved.bands][:2] == ["TMA", "smem_ab"]
     assert sorted(band.label for band in moved.bands) == sorted(labels)
-    assert in_bands(moved) and moved.height == pytest.approx(DRAWING.height)
+    assert in_bands(moved) and moved.height <= DRAWING.height
     assert moved.bars["left"] == DRAWING.bars["left"]
     ring = next(band for band in moved.bands if band.label == "smem_ab")
     assert all(ring.top <= top <= ring.bottom for top in moved.stages["top"])
@@ -82,11 +82,12 @@ def test_our_own_trace_read_back_is_the_timeline():
 
 
 def test_a_chrome_trace_of_another_tool():
+    at = {"op": "load.05", "lane": "TMA", "at": "tile 0, k 1"}
     events = [
         {"ph": "M", "name": "thread_name", "pid": 1, "tid": 7, "args": {"name": "load.w8"}},
         {"ph": "X", "name": "load.04", "pid": 1, "tid": 7, "ts": 100.0, "dur": 2.0},
         {"ph": "X", "name": "cudaLaunch", "pid": 1, "tid": 7, "ts": 0.0, "dur": 2.0},
-        {"ph": "B", "name": "x", "args": {"op": "load.05", "lane": "TMA", "at": "tile 0, k 1"}, "pid": 1, "tid": 9, "ts": 101.0},
+        {"ph": "B", "name": "x", "args": at, "pid": 1, "tid": 9, "ts": 101.0},
         {"ph": "E", "pid": 1, "tid": 9, "ts": 104.0},
     ]  # fmt: skip
     read = read_trace(DOCUMENT, json.dumps(events), clock=1000)
