@@ -12,6 +12,7 @@ from typing import Any
 import panel as pn
 
 from . import debug_intents, file_intents, intents
+from .compare_pane import ComparePane
 from .components.editor import EditorComponent
 from .consent import Consent
 from .debugger import Debugger
@@ -49,6 +50,7 @@ DEPENDS = {
     "timeline_facts": ("timeline",),
     "kept": ("kept",),
     "timeline_tools": (),
+    "compare": ("history", "saved"),
     "code": ("code",),
     "source": ("python", "path"),
     "log": (),
@@ -69,6 +71,7 @@ class Page:
         self._timeline = TimelinePane(
             session, lambda: self._draw(("timeline_tools",)), lambda message: self.component.send(message)
         )
+        self._compare = ComparePane(session, folder, lambda: self._draw(("compare",)))
         self._timeline.paint(self._theme)
         sizing = (
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
@@ -105,6 +108,7 @@ class Page:
                 self.session.find_fixes(finding)
         if any(event.name == "report" and event.new == Result() for event in events):
             self._timeline.forget()  # another document was opened
+            self._compare.forget()
         self._draw(tuple(pane for pane, values in DEPENDS.items() if names.intersection(values)))
         if "timeline" in names:
             self._draw_timeline()
@@ -169,6 +173,8 @@ class Page:
                 )
             case "timeline_tools":
                 return self._timeline.view()
+            case "compare":
+                return self._compare.view()
             case "debug":
                 return debugger_view(self._debugger)
             case "log":
@@ -265,6 +271,9 @@ class Page:
         self._timeline.receive(intent)
         self._push()
 
+    def _compare_with(self, intent: Mapping[str, Any]) -> None:
+        self._compare.receive(intent)
+
     def _debug(self, intent: Mapping[str, Any]) -> None:
         if self._debugger is None:
             self._debugger = Debugger(self.session.document, self.session.trip_counts)
@@ -292,6 +301,7 @@ class Page:
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "cancel": _cancel,
+        "compare": _compare_with,
         "dismiss": _dismiss,
         "debug": _debug,
         "export": _export,

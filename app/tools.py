@@ -18,6 +18,7 @@ from warpdraft.core.simulate import simulate, to_perfetto
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
+from .compare import compare
 from .measured import read_trace
 from .views.timeline import Drawing, drawing, facts_view
 from .why import why
@@ -61,6 +62,7 @@ class Tools:
     why: Callable[[Document, str], dict[str, Any]] = why
     trace: Callable[[Document, Mapping[str, int]], str] = trace
     measured: Callable[[Document, str, float | None], Any] = measured
+    compare: Callable[..., dict[str, Any]] = compare
     export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load
     save: Callable[[Document, Path], None] = store.save

@@ -98,6 +98,14 @@ def _texts(document: Document) -> dict[str, list[str]]:
         f"{t.name}: {words.warps_text(t.warp_idx, t.num_warps)}, registers {t.num_registers}"
         for t in document.tasks
     ]
+    texts["document"] = [f"target {document.target}", f"cluster {document.cluster}"]
+    texts["document"] += [f"symbol {symbol.name}, at least {symbol.min}" for symbol in document.symbols]
+    texts["groups"] = [f"{group.name}: {group.kind.value}" for group in document.groups]
+    texts["works"] = [
+        f"{r.name}.{w.name}({', '.join(w.parameters)}) {w.role} {w.engine.value if w.engine else ''}".rstrip()
+        for r in document.resources
+        for w in r.works
+    ]
     texts["graph"] = [f"{edge.upstream} -> {edge.downstream}" for edge in document.graph]
     return texts
 

@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { memo } from "./memo.js";
+import { Compare } from "./compare.jsx";
 import { Debugger } from "./debugger.jsx";
 import { Button } from "./icons.jsx";
 import { Timeline } from "./timeline.jsx";
 
-const TABS = [["timeline", "Timeline"], ["debug", "Debugger"], ["code", "Generated code"], ["source", "Authoring source"], ["log", "Run log"]];
+const TABS = [["timeline", "Timeline"], ["debug", "Debugger"], ["code", "Generated code"], ["source", "Authoring source"], ["compare", "Compare"], ["log", "Run log"]];
 
-export function Drawers({ state, send, selection, tab, setTab, timeline, model }) {
+export function Drawers({ state, send, selection, tab, setTab, timeline, theme }) {
   const [table, setTable] = useState(false);
   const facts = state.timeline_facts;
   return (
@@ -24,6 +25,7 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, model }
       {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
       {tab === "source" && <Source data={state.source} selection={selection} send={send} />}
       {tab === "debug" && <Debugger data={state.debug} send={send} selection={selection} columns={state.schedule.columns} />}
+      {tab === "compare" && <Compare data={state.compare} files={state.files} chrome={state.chrome} send={send} theme={theme} />}
       {tab === "log" && <Log data={state.log} send={send} />}
     </section>
   );

@@ -64,7 +64,7 @@ export function Editor({ state, send, model, root, timeline, lost }) {
           <Details {...shared} data={state.details} setDialog={setDialog} open={open} />
         </aside>
         <Splitter name="drawer" axis="y" value={sizes.bottom} sign={-1} min={32} max={640} set={(v) => resize("bottom", v)} area="s4" />
-        <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} model={model} />
+        <Drawers {...shared} tab={drawer} setTab={open} timeline={timeline} theme={theme} />
       </main>
       {lost && <Disconnected />}
       <Dialogs dialog={dialog} setDialog={setDialog} state={state} send={send} root={root} />
