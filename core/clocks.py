@@ -27,6 +27,7 @@ from .program import BarrierKind, Event, EventKind, Program
 from .races import NEVER, SYNC, TCGEN, Races
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
+ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
 SLICE = 20_000  # events of one stream between two looks at the clock
 
@@ -55,9 +56,8 @@ class Execution:
         self.log: list[list[Entry]] = [[] for _ in barriers]  # contributions of the open generation
         self.last: list[dict[int, int]] = [{} for _ in barriers]  # stream -> place, of the generation before
         self.before: list[dict[int, int]] = [{} for _ in barriers]  # ... and of the one before that
-        self.waits: list[list[tuple[int, int, Clock]]] = [
-            [] for _ in barriers
-        ]  # passed since the last completion
+        self.waits: list[list[tuple[int, int, Clock, bool]]] = [[] for _ in barriers]  # since the last completion
+        self.unobserved: dict[int, tuple[int, int, int]] = {}  # barrier -> arrive behind a phase that none has seen
         # (stream, barrier) -> parity waits, place and phases; and phases completed when a wait last passed
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
@@ -211,6 +211,8 @@ class Execution:
             late = self._unknown(w, j, self.last[b])
             if late is not None:
                 self.report("misassigned", b, done, w, j, late)
+        if done and kind in ARRIVES and not any(u == w or base[u] >= k for u, k, _, _ in self.waits[b]):
+            self.unobserved.setdefault(b, (w, j, done - 1))
         self.log[b].append(Entry(w, j, base, kind, nbytes))
 
     def _unknown(self, w: int, j: int, places: dict[int, int]) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from .tree import ops_of
 ORDER = {hazard.code: place for place, hazard in enumerate(HAZARDS)}
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.ADVICE)
 # Of these rules one mistake breaks many pairs of ops: one row for each pair of tasks and resources.
-PAIRWISE = frozenset(("WD401", "WD402", "WD403", "WD404", "WD408", "WD410", "WD411", "WD501"))
+PAIRWISE = frozenset(("WD401", "WD402", "WD403", "WD404", "WD408", "WD410", "WD411", "WD501", "WD504"))
 MAX_ALSO = 4  # further places that a row names
 
 

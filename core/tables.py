@@ -40,6 +40,8 @@ def _differing(document: Document, other: Document) -> Iterable[str]:
     for resource, own in zip(document.resources, other.resources, strict=True):
         if resource.pipeline and own.pipeline and resource.pipeline.bytes != own.pipeline.bytes:
             yield f"{resource.name} declares: {resource.pipeline.bytes} B a stage"
+        if resource.pipeline and own.pipeline and resource.pipeline.cta_layout != own.pipeline.cta_layout:
+            yield f"{resource.name} declares: cta_layout {resource.pipeline.cta_layout}"
         for work, twin in zip(resource.works, own.works, strict=True):
             if work.footprint != twin.footprint and work.footprint:
                 touched = work.footprint

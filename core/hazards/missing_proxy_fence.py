@@ -10,7 +10,7 @@ from ..findings import Finding, Fix, Severity
 from ..program import EventKind
 from ..races import Pair
 from ..run import Run, join_clocks, prefix_steps
-from ..tree import find_resource
+from ..tree import find_resource, ops_of
 from .base import Hazard, unique
 from .examples import (
     STORE,
@@ -26,6 +26,7 @@ from .examples import (
     task,
     work,
 )
+from .misreads import idle_loops
 from .places import accessed, verb, where
 
 CODE, NAME = "WD501", "missing-proxy-fence"
@@ -42,17 +43,33 @@ CROSSINGS = (
 def examine(run: Run) -> Iterator[Finding]:
     """Ordered pairs of a generic and an asynchronous access without a fence by whoever made the first."""
     for pair in run.execution.races.unfenced.values():
-        yield _finding(run, pair)
+        if not idle_fences(run, pair):
+            yield finding_of(run, pair, CODE, NAME)
 
 
-def _finding(run: Run, pair: Pair) -> Finding:
+def idle_fences(run: Run, pair: Pair) -> list[str]:
+    """The loops that run zero times here and hold the fences of the task that made the first access."""
+    name = run.task(pair.first.stream)
+    fences = [
+        o.id
+        for t in run.document.tasks
+        if t.name == name
+        for o in ops_of(t)
+        if o.kind is OpKind.FENCE_PROXY_ASYNC
+    ]
+    return idle_loops(run, fences)
+
+
+def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Finding:
+    """The finding of ``pair``, with ``more`` notes first."""
     x, y = pair
     resource = find_resource(run.document, x.access.resource)
     assumed = not x.access.write and resource is not None and resource.storage is None
     before = next_crossing(run, x.stream, x.index)
     notes = [
+        *more,
         f"fence.proxy.async by {run.task(x.stream)}, after {x.event.op}"
-        + (f" and before {before}" if before else "")
+        + (f" and before {before}" if before else ""),
     ]
     if (
         any(e.kind is EventKind.FENCE for e in run.program.streams[y.stream].events[: y.index])
@@ -64,8 +81,8 @@ def _finding(run: Run, pair: Pair) -> Finding:
             f"{x.access.resource} declares no storage: that the threads read all of the stage is assumed"
         )
     return Finding(
-        CODE,
-        NAME,
+        code,
+        name,
         Severity.WARNING if assumed else Severity.ERROR,
         f"the {verb(x)} of {accessed(x)} by {where(run, x.stream, x.index)} and the {verb(y)} of {accessed(y)} by "
         f"{where(run, y.stream, y.index)} go through different proxies with no fence between",

@@ -60,7 +60,7 @@ class TestC37:
         return build(role("comp", 0, 4, comp, [s], [s, out]))
 
     def test_zero_trips(self):
-        found = finding(self.schedule(False), "WD501")
+        found = finding(self.schedule(False), "WD504")
         assert found.case == (("k", 0),)
 
     def test_one_trip_or_more(self):

@@ -1,0 +1,116 @@
+"""Rules on structure beyond their examples: what else they find, and what they leave alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Pipeline, Work
+from warpdraft.core.hazards.examples import (
+    acquire,
+    channel,
+    commit,
+    document,
+    guard,
+    loop,
+    queue,
+    release,
+    sync,
+    task,
+    tiles,
+    wait,
+    work,
+)
+from warpdraft.core.verify import verify
+
+ADVANCE = work("queue", "get_and_advance_work_tile")
+FILL = loop(acquire("x"), work("x", "fill"), commit("x"))
+USE = loop(wait("x"), work("x", "read"), release("x"))
+
+
+def codes(schedule):
+    return {f.code for f in verify(schedule).findings}
+
+
+def skipping(load, use):
+    bodies = [
+        tiles(guard(GuardKind.SKIPPABLE, body) if under else body, ADVANCE, skip_if=under)
+        for body, under in ((FILL, load), (USE, use))
+    ]
+    return document(
+        "skipping",
+        task("load", 0, 1, bodies[0]),
+        task("use", 4, 1, bodies[1]),
+        resources=(channel("x"), queue()),
+        graph=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("load", "use", "bad"), [("a", "a", False), ("", "", False), ("a", "b", True), ("a", "", True)]
+)
+def test_predicates(load, use, bad):
+    assert ("WD114" in codes(skipping(load, use))) == bad
+
+
+def test_a_task_that_works_once_beside_persistent_ones():
+    once = document("once", task("load", 0, 1, FILL), task("use", 4, 1, USE), resources=(channel("x"),))
+    assert codes(once) == set()
+
+
+def test_self_edges_need_both_sides_and_reads_that_end():
+    both = (acquire("x"), work("x", "fill"), commit("x"), wait("x"), work("x", "read"), release("x"))
+
+    def schedule(x=None, **fields):
+        x = x or channel("x")
+        return document("self", task("t", 0, 1, loop(*both), **fields), resources=(x,), graph=(("x", "x"),))
+
+    assert codes(schedule()) == set()
+    assert "WD115" in codes(schedule(dst=("x",), src=()))
+    late = replace(channel("x"), works=(Work("fill", "producer"), Work("read", "consumer", Engine.WGMMA)))
+    assert "WD115" in codes(schedule(late))
+
+
+def test_every_stride_divides_the_stages():
+    good = document("lanes", task("load", 0, 1, FILL), task("use", 4, 1, USE), resources=(channel("x", 4),))
+    for strides, bad in (((2, 4, 1, 1), False), ((1, 1, 3, 1), True), ((0, 1, 1, 1), True)):
+        x = replace(channel("x", 4), pipeline=Pipeline(4, interleave=strides))
+        assert ("WD214" in codes(replace(good, resources=(x,)))) == bad
+
+
+def test_a_layout_has_the_clusters_size():
+    x = channel("x", cta_layout=(1, 2, 1, 1))
+    good = document(
+        "cta",
+        task("load", 0, 1, FILL),
+        task("use", 4, 1, USE),
+        resources=(x,),
+    )
+    assert "WD215" in codes(good) and "WD215" not in codes(replace(good, cluster=(2, 1, 1)))
+
+
+def test_a_split_consumer_may_be_ordered_by_a_barrier():
+    def schedule(*meeting):
+        return document(
+            "split",
+            task("load", 0, 1, FILL),
+            task("watch", 4, 1, loop(wait("x"), *meeting)),
+            task("use", 8, 1, loop(*meeting, release("x"))),
+            resources=(channel("x", advance_on_wait=True),),
+            barriers=(NamedBarrier("meet", 1, 64),),
+        )
+
+    assert "WD217" in codes(schedule()) and codes(schedule(sync("meet"))) == set()
+
+
+def test_a_split_consumer_may_be_ordered_over_a_third_task():
+    middle = loop(wait("a"), acquire("b"), commit("b"), release("a"))
+    schedule = document(
+        "split",
+        task("load", 0, 1, FILL),
+        task("watch", 4, 1, loop(wait("x"), acquire("a"), commit("a"))),
+        task("middle", 5, 1, middle),
+        task("use", 8, 1, loop(wait("b"), work("x", "read"), release("x"), release("b"))),
+        resources=(channel("x", 4, advance_on_wait=True), channel("a"), channel("b")),
+    )
+    assert "WD217" not in codes(schedule)
+    assert Edge("x", "a") in schedule.graph
