@@ -11,7 +11,7 @@ from warpdraft.core.tree import walk
 
 from ..vocabulary import minimums
 from .errors import LoweringError
-from .fixed import assignment, definition, functions
+from .fixed import WRAPPERS, assignment, definition, functions
 from .module import Module
 from .printer import print_source
 from .syntax import (
@@ -74,7 +74,7 @@ def checks(module: Module) -> Iterator[Statement]:
     yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
     yield from _reference(kernel.reference, len(names["in"]), len(names["out"]))
     for name in functions("selfcheck", module.build):
-        if name not in GENERATED:
+        if name not in GENERATED and name != WRAPPERS.get(module.build):
             yield from (Blank(2), Verbatim(definition("selfcheck", name, module.build)))
     yield from (Blank(2), Verbatim('if __name__ == "__main__":\n    sys.exit(main())'))
 

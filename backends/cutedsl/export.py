@@ -13,15 +13,18 @@ from .module import Module
 def export_module(
     document: Document, *, profile: bool = False, watchdog: bool = False, unsafe: bool = False
 ) -> str:
-    """The source of the kernel module; with ``watchdog`` every wait on an mbarrier is bounded and reports where it stood.
+    """The source of the kernel module; with ``watchdog`` every wait on an mbarrier is bounded and reports where it stood,
+    with ``profile`` every op records when it began and ended.
 
     Raises ExportRefused where the verifier finds errors (or cannot finish) and ``unsafe`` is not set; a module exported
     all the same lists them in its first lines. Raises LoweringError for what this backend cannot write.
     """
-    if profile:
-        raise LoweringError("profile builds are not written yet")
-    build = "watchdog" if watchdog else ""
-    Module(document, build)  # what no check of the schedule could mend is said first: target, cluster, kernel, types
+    if profile and watchdog:
+        raise LoweringError("a module is a watchdog or a profile build, not both")
+    build = "profile" if profile else "watchdog" if watchdog else ""
+    Module(
+        document, build
+    )  # what no check of the schedule could mend is said first: target, cluster, kernel, types
     report = _verify(document)
     if report.verdict == "safe":
         return lower(document, build=build)

@@ -1,6 +1,7 @@
 """Copies the parts of `prelude`, `selfcheck` and `references` that a module uses, as text.
 
-A build other than the plain one has a file of its own ("watchdog"), whose definitions take the place of the others'.
+A build other than the plain one has a file of its own ("watchdog", "profile"), whose definitions take the place of the
+others'.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ IMPORTS = (
     ((), ""),
     (("cuda",), "import cuda.bindings.driver as cuda"),
     (("cutlass",), "import cutlass"),
-    (("Int32", "cute"), "from cutlass import {}"),
+    (("Int32", "Int64", "cute"), "from cutlass import {}"),
     (("OperandMajorMode", "cpasync", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )
 
-FILES = ("prelude", "selfcheck", "references", "watchdog")
+FILES = ("prelude", "selfcheck", "references", "watchdog", "profile")
+WRAPPERS = {"profile": "stamped"}  # the decorator that a build puts on every operation
 
 
 @cache
@@ -85,6 +87,8 @@ def operations(used: set[str], build: str = "") -> str:
     """The class of operations with only the methods ``used``, and what else ``build`` puts into it."""
     text, ops = _operations("prelude")
     methods = {m.name: _segment(text, m) for m in _methods(ops) if m.name in used}
+    if build in WRAPPERS:
+        methods = {name: f"    @{WRAPPERS[build]}\n{source}" for name, source in methods.items()}
     if build:
         text, ops = _operations(build)
         own = {m.name: _segment(text, m) for m in _methods(ops)}

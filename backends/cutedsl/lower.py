@@ -8,7 +8,7 @@ from warpdraft.core.document import Document, OpKind
 from warpdraft.core.tree import ops_of
 
 from .checks import checks
-from .fixed import assignment, definition, functions, imports, names_in, operations, used_names
+from .fixed import WRAPPERS, assignment, definition, functions, imports, names_in, operations, used_names
 from .module import Module
 from .printer import print_source
 from .roles import branches
@@ -29,7 +29,8 @@ from .syntax import (
 
 
 def lower(document: Document, heading: str = "", build: str = "") -> str:
-    """The module's source. ``heading`` is put into its first lines; ``build`` is "" or "watchdog". Raises LoweringError."""
+    """The module's source. ``heading`` is put into its first lines; ``build`` is "", "watchdog" or
+    "profile". Raises LoweringError."""
     module = Module(document, build)
     body = tuple(branches(module))
     kernel = _kernel(module, body)
@@ -46,7 +47,7 @@ def lower(document: Document, heading: str = "", build: str = "") -> str:
         *imports(names),
         Blank(),
         assign("DTYPE", f"cutlass.{module.dtype.cutlass}"),
-        *_watchdog_constants(module),
+        *_record_constants(module),
         *_section("Operations", parts),
         *_section("Kernel", (*kernel, Blank(2), *host)),
     ]
@@ -83,15 +84,27 @@ def _docstring(module: Module, heading: str) -> str:
     return f'"""{escaped}\n"""'
 
 
-def _watchdog_constants(module: Module) -> Iterator[Statement]:
-    """What the watchdog's records refer to: ops by their position here, warps by their number."""
-    if module.build != "watchdog":
+WAITS = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT)
+CONSTANTS = {
+    "": (),
+    "watchdog": (("DEADLINE", "ns that a wait may take"), ("CTAS", "that have room for a record")),
+    "profile": (
+        ("CTAS", "that have room for records"),
+        ("STEPS", "occurrences of an op in a warp that have room"),
+        ("HEADER", "records of a warp before those of its ops"),
+    ),
+}
+
+
+def _record_constants(module: Module) -> Iterator[Statement]:
+    """What the records of a debug build refer to: ops by their position here, warps by their number."""
+    if not module.build:
         return
-    yield Verbatim(assignment("watchdog", "DEADLINE") + "  # ns that a wait may take")
-    yield Verbatim(assignment("watchdog", "CTAS") + "  # that have room for a record")
+    for name, note in CONSTANTS[module.build]:
+        yield Verbatim(f"{assignment(module.build, name)}  # {note}")
     yield assign("WARPS", module.warps)
-    waits = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT)
-    ops = [op.id for task in module.document.tasks for op in ops_of(task) if op.kind in waits]
+    every = module.build == "profile"
+    ops = [op.id for task in module.document.tasks for op in ops_of(task) if every or op.kind in WAITS]
     yield assign("OPS", expression(tuple(text(op) for op in ops)))
 
 
@@ -99,6 +112,8 @@ def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement,
     parts: list[Statement] = []
     for name in functions("prelude"):
         if name == "Ops":
+            if build in WRAPPERS:
+                parts += [Blank(2) if parts else Blank(0), Verbatim(definition(build, WRAPPERS[build]))]
             parts += [Blank(2) if parts else Blank(0), Verbatim(operations(methods, build))]
         elif name in names:
             parts += [Blank(2) if parts else Blank(0), Verbatim(definition("prelude", name))]
@@ -110,7 +125,8 @@ def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...
     set_up: list[Statement] = [
         assign("warp_idx", call("cute.arch.make_warp_uniform", call("cute.arch.warp_idx"))),
         *_grid_position(module),
-        assign("op", call("Ops", *(("records", "warp_idx") if module.build == "watchdog" else ()))),
+        assign("op", call("Ops", *(("records", "warp_idx") if module.build else ()))),
+        *([run("op.start")] if module.build == "profile" else []),
         Blank(),
         *module.storage.set_up(),
         Blank(),
@@ -118,6 +134,8 @@ def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...
         Blank(),
     ]
     parameters = tuple((a.name, expression(a.annotation)) for a in module.arguments)
+    if module.build == "profile":
+        body = (*body, run("op.finish"))
     name = module.names.new(module.kernel.name)
     module.kernel_name = name
     return (Function(name, parameters, (*set_up, *body), expression("cute.kernel")),)
@@ -146,7 +164,7 @@ def _launch(module: Module) -> tuple[Statement, ...]:
         stream="stream",
     )
     parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())
-    records = [("records", expression("cute.Pointer"))] if module.build == "watchdog" else []
+    records = [("records", expression("cute.Pointer"))] if module.build else []
     more = (*records, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
     return (
         Function(

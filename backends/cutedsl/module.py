@@ -53,7 +53,7 @@ class Module:
     """The module under construction."""
 
     document: Document
-    build: str = ""  # "watchdog", or the plain one
+    build: str = ""  # "watchdog", "profile", or the plain one
     kernel: Kernel = field(init=False)
     dtype: DType = field(init=False)
     names: Names = field(default_factory=lambda: Names(reserved()))
@@ -80,7 +80,7 @@ class Module:
                     f"tensor {tensor.name!r}: only two dimensions, rows contiguous, are lowered"
                 )
             self.variables[tensor.name] = self.names.new(tensor.name)
-        if self.build == "watchdog":
+        if self.build:
             self._argument("records", "cute.Pointer")
         self.storage = Storage.of(self.document, self.names, self.dtype)
 

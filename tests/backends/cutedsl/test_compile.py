@@ -155,6 +155,16 @@ def test_a_watchdog_build_compiles_and_costs_no_registers(document):
     assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
 
 
+def test_a_profile_build_compiles_and_costs_no_registers(document):
+    source = lower(document("persistent_gemm"), build="profile")
+    compiled = compile_module(source)
+    assert compiled.ptx.count("%globaltimer") == 2  # at the start and at the end of each warp
+    calls = [name for name in re.findall(r"\bop\.(\w+)\(", source) if name not in ("start", "finish")]
+    assert compiled.ptx.count("%clock") == 2 * len(calls) + 2
+    assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
+    assert compile_module(lower(document("tma_copy"), build="profile")).resources.stack_bytes == 0
+
+
 def test_names_of_tensors_may_clash_with_anything(document):
     made = document("gemm")
     tensors = tuple(

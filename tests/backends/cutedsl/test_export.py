@@ -4,10 +4,12 @@ import ast
 import subprocess
 import sys
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
 from warpdraft.backends.cutedsl import ExportRefused, LoweringError, export_module, lower, op_lines
+from warpdraft.backends.cutedsl.fixed import definition
 from warpdraft.core.document import Op
 from warpdraft.core.tree import walk
 
@@ -30,9 +32,51 @@ def test_unsafe_documents_are_refused(document, name):
         assert finding.code in line and finding.message in line
 
 
-def test_profile_builds_are_refused_with_a_reason(document):
-    with pytest.raises(LoweringError, match="profile"):
-        export_module(document("gemm"), profile=True)
+def test_one_debug_build_at_a_time(document):
+    with pytest.raises(LoweringError, match="not both"):
+        export_module(document("gemm"), profile=True, watchdog=True)
+
+
+def test_a_profile_build_has_the_same_schedule(any_document):
+    plain, profiled = (lower(any_document, build=build) for build in ("", "profile"))
+    tagged = [[line for line in text.splitlines() if "# op" in line] for text in (plain, profiled)]
+    assert tagged[0] == tagged[1]
+    assert "clock" not in plain and "stamped" not in plain
+    ops = next(n for n in ast.parse(profiled).body if getattr(n, "name", "") == "Ops").body
+    methods = {
+        m.name: [ast.unparse(d) for d in m.decorator_list] for m in ops if isinstance(m, ast.FunctionDef)
+    }
+    own = {name for name, decorators in methods.items() if "stamped" not in decorators}
+    assert own == {"stamp", "start", "finish", "write"}
+    called = {
+        n.attr
+        for n in ast.walk(ast.parse(plain))
+        if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "op"
+    }
+    assert profiled.count("def stamped(") == 1
+    assert set(methods) - own == called
+
+
+def test_records_are_decoded():
+    text = definition("profile", "profile")
+    row = [10**12, (1 << 33) + 7, 10**12 + 500, 900, *(0 for _ in range(4))]
+    row[4 + 2] = (25 << 32) | 20  # op b, first occurrence
+    row[4 + 3] = ((2**32 - 1) << 32) | (2**32 - 5)
+    signed = [r - (1 << 64) if r >> 63 else r for r in row]
+    rows = [[[0] * 8, signed], [[0] * 8] * 2]
+    scope = {"NAME": "k", "OPS": ("a", "b"), "STEPS": 2, "HEADER": 4}
+    scope["device_records"] = lambda: mock.Mock(tolist=lambda: rows)
+    exec(text, scope)
+    found = scope["profile"]({"M": 1})
+    assert found["warps"] == [
+        {
+            "cta": 0,
+            "warp": 1,
+            "globaltimer": [10**12, 10**12 + 500],
+            "clock": [7, 900],
+            "ops": {"b": [[20, 25], [2**32 - 5, 2**32 - 1]]},
+        }
+    ]
 
 
 def test_a_watchdog_build_has_the_same_schedule(any_document):
