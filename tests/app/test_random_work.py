@@ -1,14 +1,17 @@
 """Whatever a person does, in whatever order: the document stays consistent and everything can be undone."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpdraft.app.analysis import Here
+from warpdraft.app.files import autosave_of
 from warpdraft.app.intents import carry_out
-from warpdraft.app.session import Session
+from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
 from warpdraft.app.views.details import details_view
 from warpdraft.app.views.offers import offers
@@ -42,26 +45,24 @@ VALUES = (
 )
 
 
-def intent(draw, document):
+def intent(choose, document):
     """Something that the page could ask for, mostly sensible."""
     places = list(edits.places(document))
-    place = draw(st.sampled_from(places)) if places else None
+    place = choose(places) if places else None
     id = place.node.id if place else "nobody"
-    task = draw(st.sampled_from(document.tasks)) if document.tasks else None
+    task = choose(document.tasks) if document.tasks else None
     names = sorted(edits.declared_names(document)) or ["nobody"]
-    kind = draw(st.sampled_from(KINDS))
+    kind = choose(KINDS)
     if kind == "set":
-        of = draw(st.sampled_from(["op", "resource", "task"]))
-        name = {"op": id, "resource": draw(st.sampled_from(names)), "task": task.name if task else "nobody"}[
-            of
-        ]
+        of = choose(["op", "resource", "task"])
+        name = {"op": id, "resource": choose(names), "task": task.name if task else "nobody"}[of]
         form = details_view(document, None, of, (name,))
         keys = [field["key"] for field in form.get("fields", ())] or ["stages"]
         options = [option for field in form.get("fields", ()) for option in field["options"]]
-        value = draw(st.sampled_from([*VALUES, *options]))
-        return {"type": "set", "kind": of, "name": name, "key": draw(st.sampled_from(keys)), "value": value}
+        value = choose([*VALUES, *options])
+        return {"type": "set", "kind": of, "name": name, "key": choose(keys), "value": value}
     if kind == "insert" and task:
-        offer = draw(st.sampled_from(offers(document, task)))
+        offer = choose(offers(document, task))
         return {
             "type": "insert",
             "task": task.name,
@@ -71,11 +72,11 @@ def intent(draw, document):
             "index": 0,
         }
     if kind == "move":
-        parent = draw(st.sampled_from([place.parent for place in places] or ["nobody"]))
-        return {"type": "move", "id": id, "parent": parent, "index": draw(st.integers(0, 8))}
+        parent = choose([place.parent for place in places] or ["nobody"])
+        return {"type": "move", "id": id, "parent": parent, "index": choose(range(9))}
     return {
-        "shift": {"type": "shift", "id": id, "by": draw(st.sampled_from([-1, 1]))},
-        "delete": {"type": "delete", "ids": [id], "copies": draw(st.booleans())},
+        "shift": {"type": "shift", "id": id, "by": choose([-1, 1])},
+        "delete": {"type": "delete", "ids": [id], "copies": choose([False, True])},
         "duplicate": {"type": "duplicate", "id": id},
         "unwrap": {"type": "unwrap", "id": id},
         "wrap": {
@@ -84,11 +85,11 @@ def intent(draw, document):
             "task": place.task if place else "",
             "offer": "blocks|guard: only one lane of each warp",
         },
-        "remove": {"type": "remove", "kind": "resource", "name": draw(st.sampled_from(names))},
+        "remove": {"type": "remove", "kind": "resource", "name": choose(names)},
         "rename": {
             "type": "set",
             "kind": "resource",
-            "name": draw(st.sampled_from(names)),
+            "name": choose(names),
             "key": "name",
             "value": "renamed",
         },
@@ -125,14 +126,43 @@ KINDS = (
 def test_any_work_can_be_saved_drawn_and_undone(data):
     first = store.load(EXAMPLE)
     session = Session(first, None, QUICK, analyst=lambda: Here(QUICK))
+
+    def choose(options):
+        return data.draw(st.sampled_from(options))
+
     try:
         for _ in range(data.draw(st.integers(1, 12))):
-            carry_out(session, {"revision": session.revision, **intent(data.draw, session.document)})
+            carry_out(session, {"revision": session.revision, **intent(choose, session.document)})
             assert problem(session.document) is None
             schedule_view(session.document)
         assert store.loads(store.dumps(session.document)) == session.document
         while session.history.past:
             session.undo()
         assert session.document == first
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_long_walk_is_undone_to_the_beginning(seed, tmp_path):
+    path = tmp_path / "walk.warpdraft.json"
+    first = store.load(EXAMPLE)
+    store.save(first, path)
+    session = open_session(path, QUICK, analyst=lambda: Here(QUICK))
+    choose = random.Random(seed).choice
+    try:
+        for _ in range(500):
+            carry_out(session, {"revision": session.revision, **intent(choose, session.document)})
+        assert session.revision > 150 and problem(session.document) is None
+        furthest = session.document
+        assert session.settle()
+        assert TOOLS.load(autosave_of(path)) == furthest if session.dirty else True
+        steps = len(session.history.past)
+        while session.history.past:
+            session.undo()
+        assert session.document == first == store.load(path) and not session.dirty
+        for _ in range(steps):
+            session.redo()
+        assert session.document == furthest
     finally:
         session.close()

@@ -1,5 +1,6 @@
 """The server stops, and is started again, under an open page."""
 
+import random
 from pathlib import Path
 from shutil import copy
 
@@ -39,5 +40,33 @@ def test_a_stopped_server_is_told_and_a_new_one_offers_the_changes(page, server,
         editor.settled()
         editor.edited(lambda: page.get_by_role("button", name="Restore").click())
         assert editor.ops("math") == shown
+    finally:
+        again.stop()
+
+
+@pytest.mark.timeout(240)
+def test_a_killed_server_loses_no_acknowledged_edit(page, server, opened):
+    """In the middle of fifty edits, as fast as the page takes them."""
+    editor = opened(page, server)
+    chance = random.Random(7)
+    shown = {0: (editor.ops("load"), editor.ops("math"))}
+    last = chance.randint(20, 30)
+    for number in range(1, 51):
+        editor.op("", chance.choice(["load", "math"]), chance.randint(0, 5)).click()
+        editor.press(chance.choice(["Alt+ArrowUp", "Alt+ArrowDown", "Control+d"]))
+        page.wait_for_timeout(60)
+        shown[int(editor.root.get_attribute("data-revision"))] = (editor.ops("load"), editor.ops("math"))
+        if number == last:
+            break
+    kept = int(editor.root.get_attribute("data-kept"))
+    server.kill()
+    assert kept >= last // 3
+    page.locator(".warpdraft .connection.gone").wait_for()
+    again = Server(server.document, server.port)
+    try:
+        editor.open(again.address)
+        editor.edited(lambda: page.get_by_role("button", name="Restore").click())
+        recovered = (editor.ops("load"), editor.ops("math"))
+        assert recovered in [state for revision, state in shown.items() if revision >= kept]
     finally:
         again.stop()
