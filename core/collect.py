@@ -53,7 +53,12 @@ class Collector:
 
     def rows(self) -> tuple[Finding, ...]:
         """All findings, errors first, causes before consequences."""
-        rows = [self._row(key, finding) for key, finding in self._found.items()]
+        starved = {name for f in self._found.values() if f.code == "WD302" for name in f.resources}
+        rows = [
+            self._row(key, finding)
+            for key, finding in self._found.items()
+            if finding.code != "WD409" or not starved.intersection(finding.resources)  # nobody takes what is copied
+        ]
         return tuple(sorted(rows, key=lambda f: (SEVERITIES.index(f.severity), ORDER.get(f.code, 0))))
 
     def _row(self, key: tuple, finding: Finding) -> Finding:
