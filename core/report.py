@@ -36,7 +36,11 @@ def verdict_line(report: Report) -> str:
     """ "gemm: safe for k_tiles 1..9, tiles 0..3 (10890 events, 0.10 s)"."""
     scope = report.scope
     counts = ", ".join(f"{name} {_range(values)}" for name, values in scope.trip_counts)
-    for_what = {"all": "for all trip counts", "listed": f"for {counts}" if counts else ""}.get(scope.kind, "")
+    for_what = {
+        "all": "for all trip counts" if counts else "",
+        "listed": f"for {counts}" if counts else "",
+    }.get(scope.kind, "")
+    for_what += f" ({scope.reason})" if scope.reason and counts else ""
     if report.verdict == "incomplete":
         for_what = f"({scope.reason}; done so far: {counts or 'nothing'})"
     errors, others = len(report.errors), len(report.findings) - len(report.errors)

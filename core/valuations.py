@@ -20,7 +20,15 @@ MAX_PERIOD = 24  # a longer common period of the pipelines is not covered twice
 MAX_EVENTS = 30_000  # of all default valuations together; beyond it they are thinned out
 SETUP = 60
 MAX_CHOICES = 1024  # more combinations of symbols are not even listed
-PATTERNS = ((True,), (False,), (True, False), (False, True))
+PATTERN = 4  # outcomes of a condition that are tried in every order, over and over: all sequences of up to so many tiles
+PATTERNS = (
+    (True,),
+    (False,),
+    (True, False),
+    (False, True),
+    *(p for p in product((True, False), repeat=PATTERN) if p[:2] != p[2:]),
+)
+SIMPLE = PATTERNS[:4]  # of two conditions at once
 
 
 def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
@@ -34,8 +42,9 @@ def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
                 if loop.kind == "tile":
                     tile.add(symbol.name)
     top = 2 * _period(document) + 1
+    tiles = PATTERN if condition_keys(document) else TILES
     return {
-        name: tuple(range(low, max(low + 2, TILES if name in tile else top) + 1))
+        name: tuple(range(low, max(low + 2, tiles if name in tile else top) + 1))
         for name, low in used.items()
     }
 
@@ -74,19 +83,28 @@ def condition_keys(document: Document) -> dict[str, bool]:
 
 
 def condition_patterns(document: Document) -> list[Patterns]:
-    """The usual outcomes first; then constants and alternations: all combinations of two keys, else one key at a time."""
+    """The usual outcomes first; then all patterns of one key at a time, constants and alternations of two together, and all
+    keys alike."""
     keys = condition_keys(document)
     usual: Patterns = {key: (outcome,) for key, outcome in keys.items()}
-    if len(keys) <= 2:
-        others: Iterable[Patterns] = (
-            dict(zip(keys, choice, strict=True)) for choice in product(PATTERNS, repeat=len(keys))
-        )
-    else:
-        others = [usual | {key: pattern} for key in keys for pattern in PATTERNS]
-        others += [dict.fromkeys(keys, pattern) for pattern in PATTERNS]
+    others = (
+        [dict(zip(keys, choice, strict=True)) for choice in product(SIMPLE, repeat=len(keys))]
+        if len(keys) <= 2
+        else []
+    )
+    others += [usual | {key: pattern} for pattern in PATTERNS for key in keys]
+    others += [dict.fromkeys(keys, pattern) for pattern in PATTERNS]
     found = [usual]
-    found += [p for p in others if p != usual]
+    for pattern in others:
+        if pattern not in found:
+            found.append(pattern)
     return found if keys else [{}]
+
+
+def combinations(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> int:
+    """How many choices of all symbols the listed values make."""
+    ranges = symbol_ranges(document) | {n: tuple(dict.fromkeys(v)) for n, v in (given or {}).items()}
+    return prod(len(values) for values in ranges.values())
 
 
 def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> list[Values]:
@@ -98,13 +116,14 @@ def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = N
     if prod(len(values) for values in ranges.values()) > MAX_CHOICES:
         return _one_at_a_time(ranges)
     every = [dict(zip(ranges, choice, strict=True)) for choice in product(*ranges.values())]
-    every.sort(key=_size)
+    every.sort(key=size)
     if named or len(every) == 1:
         return every
     return _affordable(document, every, ranges)
 
 
-def _size(values: Values) -> tuple[int, tuple[int, ...]]:
+def size(values: Values) -> tuple[int, tuple[int, ...]]:
+    """The order of cases, smallest first."""
     return sum(values.values()), tuple(values.values())
 
 
@@ -117,7 +136,7 @@ def _one_at_a_time(ranges: dict[str, tuple[int, ...]]) -> list[Values]:
             for value in values:
                 choice = base | {name: value}
                 found[tuple(choice.values())] = choice
-    return sorted(found.values(), key=_size)
+    return sorted(found.values(), key=size)
 
 
 def _affordable(document: Document, every: list[Values], ranges: dict[str, tuple[int, ...]]) -> list[Values]:
@@ -146,12 +165,16 @@ def cases(
     document: Document, given: Mapping[str, Iterable[int]] | None = None
 ) -> Iterator[tuple[Values, Patterns]]:
     """What a listed verification runs: all choices of trip counts under the usual conditions, then under the others as
-    many of the small choices as are affordable."""
+    many of the small choices as are affordable (longer patterns where every loop runs long enough for them)."""
     choices, patterns = valuations(document, given), condition_patterns(document)
     yield from ((values, patterns[0]) for values in choices)
-    if len(patterns) > 1:
-        share = choices if given else _within(document, choices, MAX_EVENTS // (len(patterns) - 1))
-        yield from ((values, pattern) for pattern in patterns[1:] for values in share)
+    long = [p for p in patterns if any(len(outcomes) > 2 for outcomes in p.values())]
+    short = [p for p in patterns[1:] if p not in long]
+    ranges = {name: max(v[name] for v in choices) for name in (choices[0] if choices else ())}
+    deep = [v for v in choices if all(n >= min(PATTERN, ranges[name]) for name, n in v.items())]
+    for group, fitting in ((short, choices), (long, deep)):
+        share = fitting if given else _within(document, fitting, MAX_EVENTS // max(1, len(group)))
+        yield from ((values, pattern) for pattern in group for values in share)
 
 
 def cost(document: Document, values: Mapping[str, int]) -> int:

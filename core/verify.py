@@ -1,13 +1,15 @@
 """Checks a schedule: rules on its structure, then one execution for each choice of trip counts and conditions.
 
 One execution decides deadlocks and races of all interleavings exactly (`core.clocks`); a choice of trip counts is one case.
+Where a fixed point shows that a few cases decide all (`core.periodic`), the verdict is for all trip counts.
 A time budget that runs out gives "incomplete", never "safe".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from time import perf_counter
 
 from .collect import Collector, consequences
@@ -19,9 +21,22 @@ from .hazards.trace import Trace
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .machine import Machine
 from .peeks import with_true_peeks
+from .periodic import Prover, Unproved
 from .run import Run, execute, execute_program
 from .unmodelled import unmodelled
-from .valuations import Patterns, Values, cases, condition_patterns, cost
+from .valuations import (
+    MAX_CHOICES,
+    PATTERN,
+    Patterns,
+    Values,
+    cases,
+    combinations,
+    condition_keys,
+    condition_patterns,
+    cost,
+    size,
+    symbol_ranges,
+)
 
 BUDGET = 60.0  # seconds
 MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
@@ -74,18 +89,57 @@ class _Search:
     reason: str = ""
     reordered: int = 0
 
+    prove: bool = True
+    proof: str | None = None  # where the fixed point was reached
+    unproved: str = ""
+    found: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(default_factory=list)
+    usual: dict[tuple, None] = field(
+        default_factory=dict
+    )  # choices of trip counts run under the usual conditions
+    unusual: dict[str, int] = field(
+        default_factory=dict
+    )  # other patterns of conditions, and at how many choices
+
     def __post_init__(self) -> None:
-        self.given = {name: tuple(values) for name, values in (self.given or {}).items()}
+        known = symbol_ranges(self.document)
+        self.given = {n: tuple(values) for n, values in (self.given or {}).items() if n in known}
         self.collector = Collector(self.document)
 
     def explore(self) -> None:
-        """All choices of trip counts, smallest first, under all patterns of conditions."""
+        """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
+        all patterns of conditions."""
         machine = Machine(_runnable(self.document))
+        if self.prove and not self.given and not self.collector.errors and not self.reason:
+            self._prove(machine)
+        if self.proof is None:
+            self._listed(machine)
+        for values, findings, notes in sorted(self.found, key=lambda item: size(item[0])):
+            self.collector.add(findings, tuple(sorted(values.items())), notes)
+
+    def _prove(self, machine: Machine) -> None:
+        def visit(run: Run) -> bool:
+            self._look(run, machine, {}, ())
+            if self.reason or any(f.severity is Severity.ERROR for _, found, _ in self.found for f in found):
+                return False
+            if machine.peeks and with_true_peeks(run.program) is not None:
+                raise Unproved("a peek that several waits rely on")
+            return True
+
+        try:
+            self.proof = Prover(machine, visit, self.deadline).prove()
+        except Unproved as why:
+            self.unproved = str(why)
+
+    def _listed(self, machine: Machine) -> None:
         usual = condition_patterns(self.document)[0]
         for values, patterns in cases(self.document, self.given):
+            if patterns == usual and tuple(sorted(values.items())) in self.usual:
+                continue
             if not self._affordable(values):
                 return
             self._case(machine, values, patterns, usual=patterns == usual)
+        if self.given and combinations(self.document, self.given) > MAX_CHOICES:
+            self.reason = f"more than {MAX_CHOICES:,} combinations of trip counts are given"
 
     def _affordable(self, values: Values) -> bool:
         if perf_counter() > self.deadline:
@@ -100,12 +154,19 @@ class _Search:
         except TimeUp:
             self.reason = OUT_OF_TIME
             return
+        notes = () if usual else (_condition_words(patterns),)
+        self._look(run, machine, patterns, notes)
+
+    def _look(self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...]) -> None:
         self.events += run.program.events
-        for name, value in values.items():
+        for name, value in run.case:
             self.tried.setdefault(name, {})[value] = None
+        if notes:
+            self.unusual[notes[0]] = self.unusual.get(notes[0], 0) + 1
+        else:
+            self.usual[run.case] = None
         if run.execution.stopped == "time":
             self.reason = OUT_OF_TIME
-        notes = () if usual else (_condition_words(patterns),)
         self._collect(run, notes)
         self._other_orders(run, machine, patterns, notes)
         peeked = with_true_peeks(run.program) if machine.peeks else None
@@ -128,7 +189,7 @@ class _Search:
 
     def _collect(self, run: Run, notes: tuple[str, ...]) -> None:
         found = [finding for h in HAZARDS for finding in h.examine(run)]
-        self.collector.add(found, run.case, notes)
+        self.found.append((dict(run.case), found, notes))
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:
             self.reason = f"at {_words(dict(run.case))} something goes wrong that no rule explains"
@@ -136,7 +197,23 @@ class _Search:
     def scope(self) -> Scope:
         """What the verdict speaks of."""
         counts = tuple((name, tuple(sorted(values))) for name, values in self.tried.items())
-        return Scope("incomplete" if self.reason else "listed", counts, "warp", self.reason)
+        if self.reason:
+            return Scope("incomplete", counts, "warp", self.reason)
+        if self.proof is not None:
+            return Scope("all", counts, "warp", self.proof)
+        return Scope("listed", counts, "warp", "; ".join(self._limits()))
+
+    def _limits(self) -> Iterator[str]:
+        """What a listed verdict does not cover, though the listed values might suggest it, and why there is no proof."""
+        possible = prod(len(values) for values in self.tried.values())
+        if len(self.usual) < possible:
+            yield f"{len(self.usual):,} of {possible:,} combinations"
+        if self.unusual:
+            keys, least = ", ".join(condition_keys(self.document)), min(self.unusual.values())
+            at = f", each at {least:,} of them or more" if least < len(self.usual) else ""
+            yield f"{len(self.unusual) + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
+        if self.unproved and not self.collector.errors:
+            yield f"not proved for all: {self.unproved}"
 
 
 def _runnable(document: Document) -> Document:
@@ -152,7 +229,7 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     wrong = mismatches(search.document)
     if not declared or not wrong or too_large(search.document):
         return rows
-    repaired = _Search(corrected(search.document, wrong), search.given, search.deadline)
+    repaired = _Search(corrected(search.document, wrong), search.given, search.deadline, prove=False)
     repaired.explore()
     search.events += repaired.events
     independent = repaired.collector.rows()
@@ -169,12 +246,11 @@ def _words(values: Values) -> str:
 
 
 def _condition_words(patterns: Patterns) -> str:
-    said = []
-    for key, pattern in patterns.items():
-        outcomes = (
-            "always " + str(pattern[0]).lower()
-            if len(pattern) == 1
-            else "alternating, first " + str(pattern[0]).lower()
-        )
-        said.append(f"{key} {outcomes}")
-    return "with " + ", ".join(said)
+    return "with " + ", ".join(f"{key} {_pattern_words(pattern)}" for key, pattern in patterns.items())
+
+
+def _pattern_words(pattern: tuple[bool, ...]) -> str:
+    words = [str(outcome).lower() for outcome in pattern]
+    if len(words) == 1:
+        return f"always {words[0]}"
+    return f"alternating, first {words[0]}" if len(words) == 2 else f"in turn {', '.join(words)}"

@@ -46,8 +46,9 @@ class TestVerdict:
     def test_safe_says_for_what(self):
         report = verify(copy())
         assert report.verdict == "safe" and report.findings == () and report.errors == ()
-        assert report.scope.kind == "listed" and dict(report.scope.trip_counts)["k_tiles"] == tuple(range(6))
-        assert report.events > 0 and "safe for k_tiles 0..5" in verdict_line(report)
+        assert report.scope.kind == "all" and report.scope.trip_counts == (("k_tiles", (0, 1, 2, 3)),)
+        assert report.events > 0
+        assert "safe for all trip counts (fixed point at k_tiles = 3, period 1)" in verdict_line(report)
 
     def test_given_trip_counts(self):
         report = verify(copy(), trip_counts={"k_tiles": [2, 7], "unknown": [1]})

@@ -1,0 +1,219 @@
+"""Unrolls a schedule and marks in each stream the places of every growing loop between which one step of its symbol lies.
+
+A cut is a set of such marks, one in each stream that runs the loop; `chain` puts all cuts of a program in an order that
+every stream agrees with, so that an execution can stop at one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from .cursors import OPENS, opening_cursor
+from .document import GuardKind, Loop, Node, Op, OpKind, Task
+from .growth import Growth
+from .machine import Machine
+from .program import BarrierKind, Program, Stream
+from .unroll import WarpWalk
+
+ASKS = {
+    OpKind.ACQUIRE: "empty",
+    OpKind.TRY_ACQUIRE: "empty",
+    OpKind.WAIT: "full",
+    OpKind.TRY_WAIT: "full",
+    OpKind.MBARRIER_WAIT: "raw",
+}
+Key = tuple[
+    str, tuple[int, ...], int, int
+]  # symbol, iterations of the loops around, number among its loops there, 0 or 1
+
+
+class Mark(NamedTuple):
+    """A place in a stream, and what its unroller knew there: it decides all events behind."""
+
+    position: int
+    cursors: dict[tuple[str, str], int]
+    turns: dict[int, int]  # waits on raw mbarriers
+    views: dict[str, tuple]
+
+
+class Cut(NamedTuple):
+    """The marks of one cut by stream, and how far each stream may run before it."""
+
+    key: Key
+    marks: dict[int, Mark]
+    limits: tuple[int, ...]
+
+
+class Cutting(NamedTuple):
+    """A program, its cuts in order, and the symbols of which it has no usable cuts, with the reason."""
+
+    program: Program
+    cuts: list[Cut]
+    missing: dict[str, str]
+
+
+class _MarkingWalk(WarpWalk):
+    """Records the marks of one stream on its way."""
+
+    def __init__(self, growth: Growth, *args) -> None:
+        super().__init__(*args)
+        self.growth = growth
+        self.marks: dict[Key, Mark] = {}
+        self.short: set[str] = set()
+        self.numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        self.coming: Loop | None = None
+
+    def loop(self, loop: Loop) -> None:
+        self.coming = loop
+        super().loop(loop)
+
+    def iterations(self, trips: int) -> Iterable[int]:
+        loop, outer = self.coming, tuple(i for _, i in self.at)
+        growing = self.growth.loops.get(loop.id) if loop else None
+        if growing is None:
+            return range(trips)
+        around = growing.symbol, outer
+        number = self.numbers[around] = self.numbers.get(around, -1) + 1
+        last = trips - growing.tail
+        first = last - self.growth.more(growing)
+        if first < growing.head:
+            self.short.add(growing.symbol)
+            return range(trips)
+        return self._marked(trips, {first: (*around, number, 0), last: (*around, number, 1)})
+
+    def _marked(self, trips: int, places: dict[int, Key]) -> Iterator[int]:
+        for i in range(trips):
+            if i in places:
+                self._mark(places[i])
+            yield i
+        if trips in places:
+            self._mark(places[trips])
+
+    def _mark(self, key: Key) -> None:
+        position = len(self.stream.events)
+        self.marks[key] = Mark(position, dict(self.cursor), dict(self.raw), dict(self.works.views))
+
+
+def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:
+    """The program at ``values`` (of representatives), with its cuts."""
+    streams, marks, short = [], [], set()
+    for task in machine.document.tasks:
+        for warps in machine.classes(task):
+            stream = Stream(task.name, warps[0], len(warps), warps)
+            walk = _MarkingWalk(growth, machine, task, stream, values, {})
+            walk.block(task.body)
+            streams.append(stream)
+            marks.append(walk.marks)
+            short |= walk.short
+    program = Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
+    missing = dict.fromkeys(short, "too few iterations")
+    kept = [{key: mark for key, mark in of.items() if key[0] not in short} for of in marks]
+    order = chain(kept)
+    if order is None:
+        names = {key[0] for of in kept for key in of}
+        return Cutting(
+            program, [], missing | dict.fromkeys(names, "tasks run their loops in different orders")
+        )
+    return Cutting(program, _with_limits(order, kept, streams), missing)
+
+
+def chain(marks: list[dict[Key, Mark]]) -> list[Key] | None:
+    """All keys in an order in which no stream goes back, or None."""
+    left = [sorted(of, key=lambda key: (of[key].position, key[3] == 0, key)) for of in marks]
+    places = [0] * len(left)
+    users: dict[Key, list[int]] = {}
+    for w, of in enumerate(marks):
+        for key in of:
+            users.setdefault(key, []).append(w)
+    done: set[Key] = set()
+    order: list[Key] = []
+    while len(order) < len(users):
+        ready = None
+        for w, keys in enumerate(left):
+            while places[w] < len(keys) and keys[places[w]] in done:
+                places[w] += 1
+            at = places[w]
+            here = marks[w][keys[at]].position if at < len(keys) else -1
+            while ready is None and at < len(keys) and marks[w][keys[at]].position == here:
+                if keys[at] not in done and all(
+                    _next(marks[u], left[u], done, keys[at]) for u in users[keys[at]]
+                ):
+                    ready = keys[at]
+                at += 1
+        if ready is None:
+            return None
+        done.add(ready)
+        order.append(ready)
+    return order
+
+
+def _next(marks: dict[Key, Mark], keys: list[Key], done: set[Key], key: Key) -> bool:
+    """Whether no undone key of this stream lies before ``key``."""
+    return next(marks[k].position for k in keys if k not in done) == marks[key].position
+
+
+def _with_limits(order: list[Key], marks: list[dict[Key, Mark]], streams: list[Stream]) -> list[Cut]:
+    limits = [len(s.events) for s in streams]
+    found = []
+    for key in reversed(order):
+        here = {w: of[key] for w, of in enumerate(marks) if key in of}
+        for w, mark in here.items():
+            limits[w] = mark.position
+        found.append(Cut(key, here, tuple(limits)))
+    return found[::-1]
+
+
+class Uses:
+    """What each stream of a program may ever do, by its ops: ``cursors`` (resource, cursor) that they go by, ``waiters``
+    (streams, by barrier), and waits on raw mbarriers that count ``turns`` or name ``parities`` (stream, barrier)."""
+
+    def __init__(self, machine: Machine, program: Program) -> None:
+        self.tasks = {t.name: t for t in machine.document.tasks}
+        self.cursors: list[set[tuple[str, str]]] = []
+        self.turns: set[tuple[int, int]] = set()
+        self.parities: set[tuple[int, int]] = set()
+        asked: dict[tuple[str, str], set[int]] = {}
+        for w, stream in enumerate(program.streams):
+            task = self.tasks[stream.task]
+            self.cursors.append(_cursors(machine, task, stream.warp))
+            for op in ops_of_warp(task.body, stream.warp):
+                if op.kind in ASKS:
+                    asked.setdefault((op.target, ASKS[op.kind]), set()).add(w)
+                if op.kind is OpKind.MBARRIER_WAIT and (op.target, "raw") in machine.first:
+                    b = machine.raw_barrier(op.target, op.stage or 0)
+                    (self.turns if op.count is None else self.parities).add((w, b))
+        everyone = frozenset(range(len(program.streams)))
+        self.waiters = [
+            everyone if b.kind is BarrierKind.NAMED else frozenset(asked.get((b.resource, b.side), ()))
+            for b in program.barriers
+        ]
+
+
+def _cursors(machine: Machine, task: Task, warp: int) -> set[tuple[str, str]]:
+    used: set[tuple[str, str]] = set()
+    kinds = machine.pipeline_ops(task)
+    for op in ops_of_warp(task.body, warp):
+        resource = machine.resources.get(op.target)
+        if resource is None or not resource.pipeline:
+            continue
+        if op.kind in (OpKind.COMMIT, OpKind.RELEASE):
+            used.add((op.target, op.kind.value))
+        elif op.kind in (OpKind.ACQUIRE, OpKind.TRY_ACQUIRE):
+            used.add((op.target, opening_cursor(resource, "acquire", kinds)))
+        elif op.kind in (OpKind.WAIT, OpKind.TRY_WAIT):
+            used.add((op.target, opening_cursor(resource, "wait", kinds)))
+        elif op.kind is OpKind.WORK and (op.target, op.work) in machine.works:
+            role = machine.works[op.target, op.work].role
+            opens = OPENS["producer" if role == "producer" else "consumer"]
+            used.add((op.target, opening_cursor(resource, opens, kinds)))
+    return used
+
+
+def ops_of_warp(nodes: Iterable[Node], warp: int) -> Iterator[Op]:
+    """The ops that warp ``warp`` of a task may execute."""
+    for node in nodes:
+        if isinstance(node, Op):
+            yield node
+        elif isinstance(node, Loop) or node.kind is not GuardKind.ELECT_WARP or node.warp == warp:
+            yield from ops_of_warp(node.body, warp)

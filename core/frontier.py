@@ -1,0 +1,116 @@
+"""The state of an execution at a cut: everything that the rest of it, its checks and its race pass depend on.
+
+What all warps know is left out where it can make no difference any more: a clock only grows, so an access that has ended
+before whatever any warp does next never races again, and a contribution that all know is never missed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from .clocks import Execution
+from .cuts import Cut
+from .races import GENERIC, SYNC, TCGEN, Record
+
+KNOWN = 1 << 60  # more than any clock value: known to all
+
+
+class Frontier:
+    """A copy of what matters at ``cut`` of a running execution."""
+
+    def __init__(self, execution: Execution, cut: Cut, waiters: list[frozenset[int]]) -> None:
+        """``waiters``: the streams that may wait for each barrier."""
+        e = execution
+        self.cut, self.at, self.base = cut, list(e.at), list(e.base)
+        self.groups, self.state, self.inside = dict(e.groups), list(e.state), dict(e.inside)
+        self.parked = [tuple(p) for p in e.parked]
+        self.passed, self.landing = dict(e.passed), dict(e.landing)
+        self.active = frozenset(
+            w for w, s in enumerate(e.program.streams) if w in cut.marks or e.at[w] < len(s.events)
+        )
+        lows: dict[frozenset[int], list[int]] = {}
+        self.low = lows[self.active] = self._low(e, self.active)
+        self.cumul, self.last, self.before = [], [], []
+        for b, who in enumerate(waiters):
+            who &= self.active
+            if who not in lows:
+                lows[who] = self._low(e, who)
+            low = lows[who]  # what all who may still wait for it know
+            self.cumul.append(tuple(map(max, e.cumul[b], low)))
+            # asked for only where a warp does not know the phase before (all phases) complete
+            done, known = e.state[b].completed, e.n + b
+            asked = bool(who) and low[known] < done - 1
+            self.before.append(self._unknown(e.before[b], low) if asked else {})
+            self.last.append(self._unknown(e.last[b], self.low) if self.low[known] < done else {})
+        self.log = [list(log) for log in e.log]
+        self.waits = [_ends(waits) for waits in e.waits]
+        self.parities = {
+            key: (len(passes), frozenset(done - turn for turn, (_, done) in enumerate(passes)))
+            for key, passes in e.parities.items()
+        }
+        self.writes = [self._record(e, x) for x in e.races.write]
+        self.written = [x is not None for x in e.races.write]
+        self.use = list(e.races.use)
+        self.reads = [
+            {key: made for key, x in reads.items() if (made := self._record(e, x))} for reads in e.races.reads
+        ]
+
+    @staticmethod
+    def _low(e: Execution, streams: Iterable[int]) -> list[int]:
+        """What every one of ``streams`` knows of each component; of a warp's own events, every other one."""
+        known = []
+        for w in streams:
+            clock = list(e.base[w])
+            clock[w] = KNOWN
+            known.append(clock)
+        if len(known) < 2:
+            return known[0] if known else [KNOWN] * len(e.base[0])
+        return list(map(min, *known))
+
+    @staticmethod
+    def _unknown(places: dict[int, int], low: list[int]) -> dict[int, int]:
+        return {u: k for u, k in places.items() if u < 0 or low[u] < k}
+
+    def _record(self, e: Execution, x: Record | None) -> tuple | None:
+        """An access as far as a later one can tell; None if it cannot."""
+        if x is None:
+            return None
+        fence: int | None = KNOWN
+        if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
+            fence = next(
+                (i for i, base in _fences(e, x) if x.component < 0 or base[x.component] >= x.value), None
+            )
+        commits: tuple[tuple[int, int], ...] = ()
+        if x.component == TCGEN:
+            commits = tuple(sorted(_commits(e, x)))
+        done = (
+            self.low[x.component] >= x.value
+            if x.component >= 0
+            else (x.component == SYNC and self.low[x.stream] >= x.index)
+            or any(self.low[e.n + b] >= g for b, g in commits)
+        )
+        if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
+            return None
+        what = x.event.op, x.event.engine, x.access.write, x.access.resource
+        return x.stream, x.index, x.component, x.value, fence, commits, what
+
+
+def _fences(e: Execution, x: Record) -> Iterable[tuple[int, tuple]]:
+    fences = e.fenced[x.stream]
+    return fences[bisect_right(fences, (x.index, ())) :]
+
+
+def _commits(e: Execution, x: Record) -> Iterable[tuple[int, int]]:
+    for b, commits in e.commits.get(x.stream, {}).items():
+        place = bisect_right(commits, (x.index, 1 << 60))
+        if place < len(commits):
+            yield b, commits[place][1] + 1
+
+
+def _ends(waits: Iterable[tuple]) -> dict[int, tuple[int, int, bool]]:
+    """By stream, its first and its last wait: whether one has been seen, and whether all have."""
+    found: dict[int, tuple[int, int, bool]] = {}
+    for w, j, _, again in waits:
+        found[w] = found[w][0] if w in found else j, j, again
+    return found

@@ -1,0 +1,178 @@
+"""How a schedule grows with the symbols of its loop bounds: which loops get how many more iterations, after which period.
+
+A bound e of symbol X is usable if e(X + p) = e(X) + s for all X, with constants p and s: sums, multiples, quotients and
+remainders by constants are; `min`, `max` and products of symbols are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd, lcm
+
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space
+from .expressions import Integer, Operation, Symbol, symbols_of
+from .footprints import stage_bytes
+from .machine import Machine
+from .tree import ops_of
+from .valuations import loops_of
+
+
+class NoGrowth(Exception):
+    """Why a schedule's growth has no simple form."""
+
+
+@dataclass(slots=True)
+class Growing:
+    """A loop that runs ``slope`` iterations more for each ``period`` of ``symbol``. What its guards ask for: ``head`` first
+    iterations and ``tail`` last ones are special, and the others repeat after ``every``."""
+
+    symbol: str
+    period: int
+    slope: int
+    head: int = 0
+    tail: int = 0
+    every: int = 1
+
+
+@dataclass(slots=True)
+class Growth:
+    """The growing loops by id, for each symbol its least value and the step after which the schedule may repeat, and the
+    pipelines whose stages are not alike (other bytes lie over them, or their copies complete barriers of their own)."""
+
+    loops: dict[str, Growing] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+    def more(self, loop: Growing) -> int:
+        """Iterations that ``loop`` gets with one more step of its symbol."""
+        return loop.slope * self.steps[loop.symbol] // loop.period
+
+
+def growth_of(machine: Machine) -> Growth:
+    """The growth of ``machine``'s document. Raises NoGrowth with the reason where a bound or a nest has none."""
+    document = machine.document
+    found = Growth(fixed=_fixed(machine))
+    least = {s.name: s.min for s in document.symbols}
+    for task in document.tasks:
+        _collect(task.body, (), found, least)
+    names = sorted(found.least, key=lambda n: any(_is_tile(document, n, i) for i in found.loops))
+    found.least = {n: found.least[n] for n in names}  # tiles last
+    alike = lcm(*(machine.resources[r].pipeline.stages for r in found.fixed)) if found.fixed else 1
+    parity = 2 if any(_parity_wait(o) for t in document.tasks for o in ops_of(t)) else 1
+    for name in names:
+        step = lcm(alike, parity)
+        for loop in found.loops.values():
+            if loop.symbol == name:
+                step = lcm(step, loop.period)
+                if loop.slope:
+                    more = loop.slope * step // loop.period
+                    step *= loop.every // gcd(loop.every, more)
+        found.steps[name] = step
+    found.loops = {i: g for i, g in found.loops.items() if g.slope}
+    return found
+
+
+def _is_tile(document: Document, name: str, loop_id: str) -> bool:
+    loops = (loop for loop in loops_of(document) if loop.id == loop_id and loop.kind == "tile")
+    return any(s.name == name for loop in loops for s in symbols_of(loop.stop))
+
+
+def _collect(
+    nodes: tuple[Node, ...], outer: tuple[tuple[Loop, Growing | None], ...], found: Growth, least: dict
+) -> None:
+    for node in nodes:
+        if isinstance(node, Loop):
+            growing = _growing(node, found, least)
+            if growing and any(g and g.symbol == growing.symbol for _, g in outer):
+                raise NoGrowth(f"loops over {growing.symbol} are nested")
+            _collect(node.body, (*outer, (node, growing)), found, least)
+        elif isinstance(node, Guard):
+            _note_guard(node, outer)
+            _collect(node.body, outer, found, least)
+
+
+def _growing(loop: Loop, found: Growth, least: dict) -> Growing | None:
+    names = {s.name: s.min for e in (loop.start, loop.stop, loop.step) for s in symbols_of(e)}
+    if not names:
+        return None
+    if len(names) > 1:
+        raise NoGrowth(f"a loop runs over {' and '.join(sorted(names))} together")
+    if not isinstance(loop.step, int) or loop.step <= 0:
+        raise NoGrowth("the step of a loop is no positive constant")
+    ((name, low),) = names.items()
+    count = Operation("ceil_div", Operation("-", loop.stop, loop.start), loop.step)
+    period, slope = grows(count, name)
+    if slope < 0:
+        raise NoGrowth(f"a loop gets shorter with {name}")
+    found.least.setdefault(name, least.get(name, low))
+    return found.loops.setdefault(loop.id, Growing(name, period, slope))
+
+
+def grows(expression: Integer, name: str) -> tuple[int, int]:
+    """(p, s) such that ``expression`` grows by s whenever symbol ``name`` grows by p."""
+    if isinstance(expression, Symbol):
+        return 1, int(expression.name == name)
+    if isinstance(expression, int) or name not in {s.name for s in symbols_of(expression)}:
+        return 1, 0
+    operator, left, right = expression.operator, expression.left, expression.right
+    if operator in "+-":
+        (p, s), (q, t) = grows(left, name), grows(right, name)
+        common = lcm(p, q)
+        return common, s * (common // p) + t * (common // q) * (1 if operator == "+" else -1)
+    if operator == "*" and isinstance(left, int):
+        left, right = right, left
+    p, s = grows(left, name)
+    if isinstance(right, int):
+        if operator == "*":
+            return p, s * right
+        if operator in ("//", "ceil_div", "%") and right > 0:
+            times = right // gcd(s, right)
+            return p * times, 0 if operator == "%" else s * times // right
+    raise NoGrowth(f"the bound {expression} has no constant growth")
+
+
+def _note_guard(guard: Guard, outer: tuple[tuple[Loop, Growing | None], ...]) -> None:
+    meant = next((g for loop, g in reversed(outer) if guard.loop in ("", loop.var)), None)
+    if meant is None:
+        return
+    if guard.kind is GuardKind.FIRST_ITER:
+        meant.head = max(meant.head, 1)
+    elif guard.kind is GuardKind.LAST_ITER:
+        meant.tail = 1
+    elif guard.kind is GuardKind.EVERY and guard.period > 0:
+        meant.head = max(meant.head, guard.start)
+        meant.every = lcm(meant.every, guard.period)
+
+
+def _parity_wait(op: Op) -> bool:
+    return op.kind is OpKind.MBARRIER_WAIT and op.count is not None
+
+
+def _fixed(machine: Machine) -> frozenset[str]:
+    """Pipelines whose stages differ by more than their number."""
+    named = {
+        o.target
+        for t in machine.document.tasks
+        for o in ops_of(t)
+        for _, value in o.args
+        if isinstance(value, str) and (value, "raw") in machine.first
+    }
+    places = []
+    for r in machine.document.resources:
+        if r.name in machine.offsets:
+            low = machine.offsets[r.name]
+            stages = max(r.pipeline.stages if r.pipeline else 1, r.storage.stages if r.storage else 1)
+            places.append((r, low, low + stages * stage_bytes(r)))
+    for r, low, high in places:
+        if any(o is not r and o.space is r.space and a < high and low < b for o, a, b in places):
+            named.add(r.name)
+    known = machine.resources
+    odd = {
+        r.name
+        for r in known.values()
+        if r.pipeline and r.space not in (Space.RMEM,) and r.storage and r.storage.stages != r.pipeline.stages
+    }
+    return frozenset(
+        n for n in named | odd if n in known and known[n].pipeline and known[n].pipeline.stages > 0
+    )

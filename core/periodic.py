@@ -1,0 +1,209 @@
+"""Proof for all trip counts: a few are run, and every other one is shown to do what one of these does.
+
+The argument. An execution of the verifier is a deterministic function of its state and of the events to come, and any order
+in which the warps take turns is a legal one. So it may stop at *cuts*: places, one in each warp that runs a growing loop,
+up to which every warp goes as far as it can (`core.cuts`). Let X be a symbol, and P the least step by which it must grow
+for the guards, bounds and parities of its loops to look the same. Two cuts enclose the last P-step of each instance of a
+loop over X: C1 before it, C2 after it, both behind the iterations that guards single out at the start, and before those at
+the end.
+
+1. If the states at C1 and C2 are the same but for a shift (`core.shift`), everything after C2 in the run with P more does
+   what is done after C1 in this run: the unrollers are in the same state, every check commutes with the shift, and a
+   finding names ops and not numbers. So at the next cut behind this instance, and at its end, the two runs are again the
+   same but for a shift.
+2. If this holds for every instance of a loop over X in a run, then by induction along its cuts the run with X + P ends in
+   the same state but for a shift, with the same findings, and (as its own cuts then match too) so does the run with X + 2
+   P, ...
+3. Where it holds for P consecutive values of X, with whatever values of the other symbols, those and the smaller values of
+   X decide all values of X.
+4. With several symbols, 3 is applied to the last with the others held, and to each one before for all values of those
+   behind it: a match at (x, y) is carried to (x, y + P) by the very shift that step 1 gives for y, since the composition of
+   two shifts is one.
+
+Small values are simply run: each from its least. Nothing is concluded where a bound has no constant growth, where loops
+over one symbol are nested or one loop runs over two symbols, where a condition at run time decides about events, where an
+old peek lets later waits pass, where tasks do not run their loops in one common order, or where no match shows up within
+`TOP` periods. A run with an error ends the attempt.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import lcm
+from time import perf_counter
+
+from .clocks import Execution
+from .cuts import Uses, cut
+from .frontier import Frontier
+from .growth import Growth, NoGrowth, growth_of
+from .machine import Machine
+from .program import EventKind, Program
+from .run import Run, shared_memory
+from .shift import same
+from .unroll import trip_count
+from .valuations import MAX_PERIOD, Values, condition_keys, cost
+
+TOP = 4  # periods of the pipelines after which a symbol's fixed point is given up,
+SPARE = 12  # and so many values more
+EVENTS = 60_000  # of one proof
+
+
+class Unproved(Exception):
+    """Why the listed trip counts have to do."""
+
+
+class _Paused(Execution):
+    """An execution that stops at cuts."""
+
+    def run_to(self, limits: Sequence[int]) -> None:
+        """Every stream as far as it can go, and not beyond its limit."""
+        handlers, streams, at = self._handlers(), self.program.streams, self.at
+        parked = {w for waiting in self.parked for w in waiting}
+        ready = self.ready = deque(w for w in range(self.n) if at[w] < limits[w] and w not in parked)
+        while ready and not self.stopped:
+            w = ready.popleft()
+            events, start, end = streams[w].events, at[w], limits[w]
+            i = start
+            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
+                i += 1
+            at[w] = i
+            if i > start:
+                self.order.append((w, start, i))
+            if self.deadline is not None and perf_counter() > self.deadline:
+                self.stopped = "time"
+
+    def finish(self) -> None:
+        """The rest, and the checks at the end."""
+        self.run_to([len(s.events) for s in self.program.streams])
+        if not self.stopped:
+            self._finish()
+
+
+@dataclass(slots=True)
+class Prover:
+    """Runs what a proof needs. ``visit`` takes each run, and says whether it shows no error."""
+
+    machine: Machine
+    visit: Callable[[Run], bool]
+    deadline: float
+    growth: Growth = field(init=False)
+    uses: Uses | None = None
+    hopeless: set[str] = field(default_factory=set)  # symbols whose present value is known not to match
+    events: int = 0
+    seen: dict[tuple, frozenset[str]] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
+
+    def prove(self) -> str:
+        """Where the fixed point was reached, in words. Raises Unproved where it was not, or after a run with an error."""
+        if condition_keys(self.machine.document):
+            raise Unproved("conditions at run time")
+        try:
+            self.growth = growth_of(self.machine)
+        except NoGrowth as reason:
+            raise Unproved(str(reason)) from None
+        self._cover({}, list(self.growth.least))
+        places = [f"{name} = {value}" for name, value in self.reached.items()]
+        steps = {self.growth.steps[name] for name in self.reached}
+        period = f", period {max(steps)}" if steps else ""
+        return f"fixed point at {', '.join(places)}{period}" if places else ""
+
+    def _cover(self, values: Values, names: list[str]) -> frozenset[str]:
+        """All values of ``names``; gives the symbols that every run matched."""
+        if not names:
+            return self._visit(values)
+        name, *rest = names
+        least, step = self.growth.least[name], self.growth.steps[name]
+        stages = lcm(*(max(1, r.pipeline.stages) for r in self.machine.resources.values() if r.pipeline))
+        top = least + TOP * max(min(stages, MAX_PERIOD), min(step, 2 * MAX_PERIOD)) + SPARE
+        common: frozenset[str] | None = None
+        streak = 0
+        for value in count(least):
+            if value > top:
+                raise Unproved(f"no fixed point up to {name} = {top}")
+            self.hopeless.discard(name)
+            matched = self._cover({**values, name: value}, rest)
+            self.hopeless |= set(values) - matched  # these need a match in every run
+            common = matched if common is None else common & matched
+            streak = streak + 1 if name in matched else 0
+            if streak >= step:
+                self.reached[name] = max(value, self.reached.get(name, value))
+                return common
+        raise AssertionError
+
+    def _visit(self, values: Values) -> frozenset[str]:
+        key = self._signature(values)
+        if key not in self.seen:
+            self.events += cost(self.machine.document, values)
+            if self.events > EVENTS:
+                raise Unproved(f"the proof would need more than {EVENTS:,} events")
+            if perf_counter() > self.deadline:
+                raise Unproved("the time budget ran out")
+            self.seen[key] = self._run(values)
+        return self.seen[key]
+
+    def _signature(self, values: Values) -> tuple:
+        """How often each loop runs, as far as it is reached: equal programs are run once."""
+
+        def trips(nodes) -> tuple:
+            found = []
+            for node in nodes:
+                body = getattr(node, "body", None)
+                if body is None:
+                    continue
+                if hasattr(node, "stop"):
+                    n = trip_count(node, values)
+                    found.append((n, trips(body) if n else ()))
+                else:
+                    found.append(trips(body))
+            return tuple(found)
+
+        return tuple(trips(t.body) for t in self.machine.document.tasks)
+
+    def _run(self, values: Values) -> frozenset[str]:
+        cutting = cut(self.machine, self.growth, values)
+        program, document = cutting.program, self.machine.document
+        self.uses = self.uses or Uses(self.machine, program)
+        execution = _Paused(program, shared_memory(document), self.deadline)
+        different = set(cutting.missing) | self.hopeless
+        opened: dict[tuple, Frontier] = {}
+        for c in cutting.cuts:
+            if c.key[0] in different:
+                continue
+            execution.run_to(c.limits)
+            if execution.stopped:
+                break
+            now = Frontier(execution, c, self.uses.waiters)
+            if c.key[3] == 0:
+                opened[c.key[:3]] = now
+                continue
+            if not self._matches(program, execution, opened.pop(c.key[:3]), now):
+                different.add(c.key[0])
+        execution.finish()
+        run = Run(document, self.machine, program, execution, program.values)
+        if not self.visit(run):
+            raise Unproved("a run with an error")
+        return frozenset(self.growth.least) - different
+
+    def _matches(self, program: Program, execution: Execution, one: Frontier, two: Frontier) -> bool:
+        if self.machine.peeks and not all(
+            _peeked(program, w, a.position) == _peeked(program, w, two.cut.marks[w].position)
+            for w, a in one.cut.marks.items()
+        ):
+            return False
+        return same(self.machine, self.growth, self.uses, execution, one, two)
+
+
+def _peeked(program: Program, w: int, position: int) -> dict[tuple[str, str], int]:
+    """By (resource, side), how many waits of stream ``w`` its last peek before ``position`` has let pass (2: more)."""
+    used: dict[tuple[str, str], int] = {}
+    for event in program.streams[w].events[:position]:
+        if event.kind in (EventKind.TRY, EventKind.WAIT):
+            side = program.barriers[event.barrier].resource, program.barriers[event.barrier].side
+            if event.kind is EventKind.TRY:
+                used[side] = 0
+            elif side in used:
+                used[side] = min(2, used[side] + 1)
+    return used

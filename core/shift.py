@@ -1,0 +1,358 @@
+"""Whether two states of one execution are the same but for a shift.
+
+A shift is another stage for each stage of a pipeline (all moved on by as many as its cursors), and for each clock component
+a strictly increasing map of its values. The map adds the component's growth between the two cuts to every value that is
+made from now on, and leaves old values, below all of those, as they are. Then each step from the one state has its
+counterpart from the other: joins and comparisons commute with increasing maps, and new values are made at the growing end.
+`core.periodic` says what follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .clocks import Execution
+from .cuts import Uses
+from .footprints import stage_bytes
+from .frontier import KNOWN, Frontier
+from .growth import Growth
+from .machine import Machine
+from .program import Event, EventKind
+
+WAITS = (EventKind.WAIT, EventKind.TRY)
+
+
+class Different(Exception):
+    """The two frontiers are not the same."""
+
+
+def same(
+    machine: Machine, growth: Growth, uses: Uses, execution: Execution, one: Frontier, two: Frontier
+) -> bool:
+    """Whether ``two`` is ``one`` but for a shift, and so whatever follows from it."""
+    try:
+        _Comparison(machine, growth, uses, execution, one, two).run()
+    except Different:
+        return False
+    return True
+
+
+class _Comparison:
+    """Builds the shift from the cursors, then holds everything against it."""
+
+    def __init__(
+        self, machine: Machine, growth: Growth, uses: Uses, execution: Execution, one: Frontier, two: Frontier
+    ) -> None:
+        self.machine, self.growth, self.of, self.e, self.one, self.two = (
+            machine,
+            growth,
+            uses,
+            execution,
+            one,
+            two,
+        )
+        self.streams, self.n, self.barriers = (
+            execution.program.streams,
+            execution.n,
+            execution.program.barriers,
+        )
+        self.to = list(range(len(self.barriers)))  # barrier -> its counterpart
+        self.moved: dict[str, int] = {}  # pipeline -> uses between the cuts
+        self.shift = [0] * len(one.base[0])
+        self.oldest_new = [KNOWN] * len(
+            self.shift
+        )  # by component: least value that moves, greatest that stays
+        self.newest_old = [-KNOWN] * len(self.shift)
+
+    def run(self) -> None:
+        one, two = self.one, self.two
+        self.need(one.active == two.active and set(one.cut.marks) == set(two.cut.marks))
+        self.find_shift()
+        self.unroller()
+        self.streams_and_barriers()
+        self.memory()
+        self.zones()
+
+    @staticmethod
+    def need(condition: Any) -> None:
+        if not condition:
+            raise Different
+
+    # -- the shift ------------------------------------------------------------------------------------------------------
+    def find_shift(self) -> None:
+        one, two = self.one, self.two
+        self.used = used = [keys if w in one.active else () for w, keys in enumerate(self.of.cursors)]
+        for w, keys in enumerate(used):
+            marks = one.cut.marks.get(w), two.cut.marks.get(w)
+            for key in keys:
+                step = marks[1].cursors.get(key, 0) - marks[0].cursors.get(key, 0) if marks[0] else 0
+                self.need(self.moved.setdefault(key[0], step) == step)
+        for w in range(self.n):
+            self.shift[w] = two.at[w] - one.at[w]
+        for name, step in self.moved.items():
+            stages = max(1, self.machine.resources[name].pipeline.stages)
+            self.need(name not in self.growth.fixed or step % stages == 0)
+            for side in ("full", "empty"):
+                first = self.machine.first[name, side]
+                for stage in range(stages):
+                    self.to[first + stage] = first + (stage + step) % stages
+                    self.shift[self.n + first + stage] = (stage + step) // stages
+        for b, barrier in enumerate(self.barriers):
+            grown = two.state[self.to[b]].completed - one.state[b].completed
+            if barrier.side in ("full", "empty") and barrier.resource in self.moved:
+                self.need(grown == self.shift[self.n + b])
+            self.shift[self.n + b] = grown
+        for key, c in self.e.channel.items():
+            grown = two.groups[key].committed - one.groups[key].committed
+            self.shift[c] = self.shift[c + 1] = grown
+        self.need(min(self.shift, default=0) >= 0)
+
+    def component(self, c: int) -> int:
+        b = c - self.n
+        return self.n + self.to[b] if 0 <= b < len(self.barriers) else c
+
+    def value(self, c: int, a: int, b: int) -> None:
+        """Holds a value of component ``c`` against its counterpart."""
+        if a == b == KNOWN:
+            return
+        if b == a + self.shift[c]:
+            if self.shift[c] and a < self.oldest_new[c]:
+                self.oldest_new[c] = a
+        elif a == b:
+            if a > self.newest_old[c]:
+                self.newest_old[c] = a
+        else:
+            raise Different
+
+    def clock(self, a, b, skip: int = -1) -> None:
+        for c in range(len(a)):
+            if c != skip:
+                self.value(c, a[c], b[self.component(c)])
+
+    def zones(self) -> None:
+        """Old values lie below all that move, and below all that are still to be made or asked for."""
+        most = dict.fromkeys(self.e.channel.values(), 0)
+        for w, stream in enumerate(self.streams):
+            for event in stream.events:
+                if event.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
+                    c = self.e.channel.get((w, event.engine))
+                    if c is not None:
+                        most[c] = max(most[c], event.number or 0)
+        for c, shift in enumerate(self.shift):
+            if not shift:
+                continue
+            old = self.newest_old[c]
+            self.need(old < self.oldest_new[c])
+            if c < self.n:
+                self.need(old <= self.one.at[c])
+            elif c - self.n < len(self.barriers):
+                self.need(old <= self.one.state[c - self.n].completed - 2)
+        for key, c in self.e.channel.items():
+            if self.shift[c]:
+                old = max(self.newest_old[c], self.newest_old[c + 1])
+                self.need(old < self.one.groups[key].committed - most[c])
+
+    # -- what decides the events to come --------------------------------------------------------------------------------
+    def unroller(self) -> None:
+        for w in self.one.active:
+            marks = self.one.cut.marks.get(w), self.two.cut.marks.get(w)
+            if marks[0] is not None:
+                self.views(marks[0].views, marks[1].views)
+                self.generations(w, marks[0].cursors)
+        for w, b in self.of.turns:
+            if w not in self.one.active:
+                continue
+            marks = self.one.cut.marks.get(w), self.two.cut.marks.get(w)
+            turn = marks[0].turns.get(b, 0) if marks[0] else 0
+            step = marks[1].turns.get(b, 0) - turn if marks[0] else 0
+            self.need(step == self.shift[self.n + b])
+            self.value(self.n + b, turn, turn + step)
+        for w, b in self.of.parities:
+            self.need(w not in self.one.active or self.shift[self.n + b] % 2 == 0)
+
+    def views(self, one: dict[str, tuple], two: dict[str, tuple]) -> None:
+        self.need(one.keys() == two.keys())
+        for token, (resource, stage, ranges) in one.items():
+            self.need(two[token] == (resource, self.stage(resource, stage), ranges))
+
+    def stage(self, resource: str, stage: int) -> int:
+        """The counterpart of a stage."""
+        pipeline = self.machine.resources[resource].pipeline
+        return (stage + self.moved.get(resource, 0)) % max(1, pipeline.stages) if pipeline else stage
+
+    def generations(self, w: int, cursors: dict[tuple[str, str], int]) -> None:
+        """The least generations that this stream may still ask for must be among the values that move."""
+        for name, cursor in self.used[w]:
+            stages, uses = (
+                max(1, self.machine.resources[name].pipeline.stages),
+                cursors.get((name, cursor), 0),
+            )
+            side, less = ("empty", 1) if cursor in ("acquire", "commit") else ("full", 0)
+            for use in range(uses, uses + stages):
+                c = self.n + self.machine.first[name, side] + use % stages
+                generation = use // stages - less
+                self.value(c, generation, generation + self.shift[c])
+
+    def events(self, a: Event, b: Event) -> None:
+        """Of a stream that is blocked before its mark: an event up to there."""
+        self.need((a.kind, a.op, a.engine, a.bytes) == (b.kind, b.op, b.engine, b.bytes))
+        self.need((self.to[a.barrier] if a.barrier >= 0 else -1) == b.barrier)
+        if a.kind in WAITS and a.number is not None:
+            self.need(b.number == a.number + self.shift[self.n + a.barrier])
+            self.value(self.n + a.barrier, a.number, b.number)
+        else:
+            self.need(a.number == b.number and a.parity == b.parity)
+            self.need(a.parity is None or self.shift[self.n + a.barrier] % 2 == 0)
+        self.need(len(a.accesses) == len(b.accesses))
+        for x, y in zip(a.accesses, b.accesses, strict=True):
+            stage = self.stage(x.resource, x.stage)
+            move = (stage - x.stage) * stage_bytes(self.machine.resources[x.resource])
+            self.need(y == x._replace(low=x.low + move, high=x.high + move, stage=stage))
+
+    # -- warps, barriers, groups ------------------------------------------------------------------------------------------
+    def streams_and_barriers(self) -> None:
+        one, two = self.one, self.two
+        for w, stream in enumerate(self.streams):
+            self.clock(one.base[w], two.base[w], skip=w)
+            if w in one.cut.marks:
+                first, second = one.cut.marks[w].position, two.cut.marks[w].position
+                left = first - one.at[w]
+                self.need(left >= 0 and left == second - two.at[w])
+                for i in range(left):
+                    self.events(stream.events[one.at[w] + i], stream.events[two.at[w] + i])
+            else:
+                self.need(one.at[w] == two.at[w])
+        self.need(one.inside.keys() == two.inside.keys())
+        for w, generation in one.inside.items():
+            b = self.streams[w].events[one.at[w]].barrier
+            self.value(self.n + b, generation, two.inside[w])
+        for key, groups in one.groups.items():
+            self.need(groups.open == two.groups[key].open)
+        for b in range(len(self.barriers)):
+            self.barrier(b, self.to[b])
+        self.histories()
+
+    def barrier(self, b: int, to: int) -> None:
+        one, two = self.one, self.two
+        self.need(one.state[b]._replace(completed=0) == two.state[to]._replace(completed=0))
+        self.need(
+            (one.state[b].completed == 0) == (two.state[to].completed == 0)
+        )  # rules ask whether it was ever used
+        self.need(one.parked[b] == two.parked[to])
+        self.clock(one.cumul[b], two.cumul[to])
+        for x, y in ((one.last[b], two.last[to]), (one.before[b], two.before[to])):
+            self.places(x, y)
+        self.need(len(one.log[b]) == len(two.log[to]))
+        for x, y in zip(one.log[b], two.log[to], strict=True):
+            self.need((x.stream, x.kind, x.bytes) == (y.stream, y.kind, y.bytes))
+            self.value(x.stream, x.index, y.index)
+            self.clock(x.base, y.base)
+        self.need(one.waits[b].keys() == two.waits[to].keys())
+        for w, (first, last, again) in one.waits[b].items():
+            self.need(again == two.waits[to][w][2])
+            self.value(w, first, two.waits[to][w][0])
+            self.value(w, last, two.waits[to][w][1])
+        self.need((b in one.landing) == (to in two.landing))
+        if b in one.landing:
+            (w, j, g), (u, k, h) = one.landing[b], two.landing[to]
+            self.need(w == u)
+            self.value(w, j, k)
+            self.value(self.n + b, g, h)
+
+    def places(self, one: dict[int, int], two: dict[int, int]) -> None:
+        self.need(one.keys() == two.keys())
+        for u, k in one.items():
+            self.value(u if u >= 0 else -u - 1, k, two[u])
+
+    def histories(self) -> None:
+        """When each stream last passed each barrier, and the turns of its waits that name a parity."""
+        one, two = self.one, self.two
+        self.need(len(one.passed) == len(two.passed))
+        for (w, b), done in one.passed.items():
+            if w in one.active:
+                self.need(two.passed.get((w, self.to[b])) == done + self.shift[self.n + b])
+        self.need(one.parities.keys() == two.parities.keys())
+        for (w, b), (count, turns) in one.parities.items():
+            more, turns_then = two.parities[w, b]
+            lead, grown = count - one.state[b].completed, more - count - self.shift[self.n + b]
+            steady = grown == 0 and turns == turns_then
+            self.need(steady or (lead > 1 and grown >= 0) or (lead < 0 and grown <= 0))
+
+    # -- memory -----------------------------------------------------------------------------------------------------------
+    def memory(self) -> None:
+        one, two = self.one, self.two
+        to = self.segments()
+        images = {to[i] for i in range(len(to)) if to[i] >= 0}
+        for i in range(len(to)):
+            self.need(i in images or self.untouched(two, i))
+            if to[i] < 0:
+                self.need(self.untouched(one, i))
+                continue
+            j = to[i]
+            self.need(one.written[i] == two.written[j])
+            self.use(i, j)
+            self.need((one.writes[i] is None) == (two.writes[j] is None))
+            if one.writes[i] is not None:
+                self.record(one.writes[i], two.writes[j])
+            self.need(len(one.reads[i]) == len(two.reads[j]))
+            for (w, c), x in one.reads[i].items():
+                y = two.reads[j].get((w, self.component(c) if c >= 0 else c))
+                self.need(y is not None)
+                self.record(x, y)
+
+    @staticmethod
+    def untouched(frontier: Frontier, i: int) -> bool:
+        return not frontier.written[i] and frontier.writes[i] is None and not frontier.reads[i]
+
+    def use(self, i: int, j: int) -> None:
+        a, b = self.one.use[i], self.two.use[j]
+        self.need((a is None) == (b is None))
+        if a is not None and b is not None:
+            self.need(b == a + self.uses[i])
+
+    def record(self, x: tuple, y: tuple) -> None:
+        self.need(x[0] == y[0] and x[6] == y[6])
+        self.value(x[0], x[1], y[1])
+        component = x[2]
+        self.need((self.component(component) if component >= 0 else component) == y[2])
+        if component >= 0:
+            self.value(component, x[3], y[3])
+        self.need((x[4] in (None, KNOWN)) == (y[4] in (None, KNOWN)))
+        if x[4] in (None, KNOWN):
+            self.need(x[4] == y[4])
+        else:
+            self.value(x[0], x[4], y[4])
+        commits = dict(y[5])
+        self.need(len(x[5]) == len(commits))
+        for b, g in x[5]:
+            self.need(self.to[b] in commits)
+            self.value(self.n + b, g, commits[self.to[b]])
+
+    def segments(self) -> list[int]:
+        """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
+        bounds = self.e.races.bounds
+        owners: list[set[tuple[str, int, str]]] = [set() for _ in bounds]
+        for plan in self.e.races.plans.values():
+            for access, segments, _ in plan:
+                for i in segments:
+                    owners[i].add((access.resource, access.stage, access.space))
+        number = {(space, *bounds[i]): i for i, own in enumerate(owners) for _, _, space in own}
+        to, self.uses = [], []
+        for i, own in enumerate(owners):
+            turning = [o for o in own if self.stage(o[0], o[1]) != o[1]]
+            found, uses = i, {self.use_shift(r, s) for r, s, _ in own if (r, "full") in self.machine.first}
+            if turning:
+                ((resource, stage, space),) = turning if len(own) == 1 else ((None, 0, ""),)
+                found = -1
+                if resource is not None:
+                    move = (self.stage(resource, stage) - stage) * stage_bytes(
+                        self.machine.resources[resource]
+                    )
+                    low, high = bounds[i]
+                    found = number.get((space, low + move, high + move), -1)
+            to.append(found if len(uses) <= 1 else -1)
+            self.uses.append(next(iter(uses), 0))
+        return to
+
+    def use_shift(self, resource: str, stage: int) -> int:
+        return self.shift[self.n + self.machine.first[resource, "full"] + stage]
