@@ -16,6 +16,7 @@ from .tools import TOOLS, Tools
 
 PATIENCE = 0.25  # seconds; an unwanted question that takes longer is ended, a shorter one is waited for
 POLL = 0.02  # seconds
+REST = 2.0  # seconds after which a spare process is replaced: not while a page is being opened
 
 
 class Unwanted(Exception):
@@ -53,6 +54,55 @@ class Here:
 
     def close(self) -> None:
         pass
+
+
+class Spares:
+    """Started processes in reserve, so that a new session need not wait for imports. They end with this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number = 0
+        self._ready: list[subprocess.Popen] = []
+
+    def keep(self, number: int) -> None:
+        """Have ``number`` of them from now on."""
+        self._number = number
+        self._fill()
+
+    def take(self) -> subprocess.Popen:
+        """One of them, or a new one."""
+        with self._lock:
+            alive = [process for process in self._ready if process.poll() is None]
+            process = alive.pop(0) if alive else None
+            self._ready = alive
+        if self._number:
+            timer = threading.Timer(REST, self._fill)
+            timer.daemon = True
+            timer.start()
+        return process or _start()
+
+    def _fill(self) -> None:
+        with self._lock:
+            while len(self._ready) < self._number:
+                self._ready.append(_start())
+
+    def close(self) -> None:
+        """End them."""
+        self._number = 0
+        with self._lock:
+            ready, self._ready = self._ready, []
+        for process in ready:
+            process.kill()
+            process.communicate()
+
+
+SPARES = Spares()
+
+
+def _start() -> subprocess.Popen:
+    # A session of its own: an interrupt meant for a notebook's kernel must not end it.
+    command = [sys.executable, "-m", "warpdraft.app.analyst"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
 
 class Child:
@@ -96,11 +146,7 @@ class Child:
         if self._closed:
             raise Unwanted
         if self._process is None:
-            # A session of its own: an interrupt meant for a notebook's kernel must not end it.
-            command = [sys.executable, "-m", "warpdraft.app.analyst"]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-            )
+            self._process = SPARES.take()
         return self._process
 
     def _end(self) -> None:

@@ -50,6 +50,12 @@ class Autosave:
         return self._worker.wait(timeout)
 
     @staticmethod
+    def read(path: Path, load: Callable[[Path], Document]) -> tuple[Document, bool]:
+        """The document of ``path``, and whether it is in its file: until the first save its autosave stands for it."""
+        written = path.exists() or not autosave_of(path).is_file()
+        return load(path if written else autosave_of(path)), written
+
+    @staticmethod
     def found(path: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
         """What was left beside ``path`` and differs from its ``document``; a broken or missing autosave is None."""
         kept = autosave_of(path)

@@ -12,11 +12,15 @@ from queue import SimpleQueue
 import panel as pn
 from bokeh.document import Document as BokehDocument
 
+from .analysis import SPARES
+from .autosave import Autosave
 from .files import Folder, example_documents
 from .page import Page
 from .session import Post, open_session
+from .tools import TOOLS
 
 START = "persistent_gemm.warpdraft.json"
+LINGER = 8000  # milliseconds that the session of a closed tab stays; its page could not come back to it
 LIMIT = 256 * 1024 * 1024  # bytes of one message: a large schedule must not drop the connection
 
 
@@ -32,9 +36,10 @@ def serve(path: Path | None = None, port: int = 5006, show: bool = True) -> None
     """
     folder = folder_of(path)
     if folder.start is not None:
-        open_session(folder.start).close()  # a bad file is told before anything is served
+        Autosave.read(folder.start, TOOLS.load)  # a bad file is told before anything is served
     port = port or free_port()
     check_port(port)
+    SPARES.keep(2)  # a session has two
     print(f"warpdraft: http://localhost:{port}/ (stop with Ctrl+C)", flush=True)
     server = pn.serve(
         {"/": lambda: editor(folder)},
@@ -45,6 +50,8 @@ def serve(path: Path | None = None, port: int = 5006, show: bool = True) -> None
         title="warpdraft",
         threaded=False,
         websocket_max_message_size=LIMIT,
+        unused_session_lifetime_milliseconds=LINGER,
+        check_unused_sessions_milliseconds=LINGER // 4,
         allow_websocket_origin=[f"localhost:{port}", f"127.0.0.1:{port}"],
         verbose=False,
     )

@@ -19,7 +19,6 @@ from warpdraft.core.store import DocumentError
 
 from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
-from .files import autosave_of
 from .tools import TOOLS, Tools
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
@@ -186,14 +185,13 @@ class Session(param.Parameterized):
 
     def open(self, path: Path) -> bool:
         """Show the document in ``path``, with a new history; a bad file becomes a notice and changes nothing."""
-        unwritten = not path.exists() and autosave_of(path).is_file()
         try:
-            document = self.tools.load(autosave_of(path) if unwritten else path)
+            document, written = Autosave.read(path, self.tools.load)
         except DocumentError as error:
             self.say("error", str(error))
             return False
         self._autosave.wait()
-        if unwritten:
+        if not written:
             self.start(document, path)
             self._begun = None
             return True
@@ -382,10 +380,10 @@ def open_session(
     path: Path, tools: Tools = TOOLS, post: Post | None = None, analyst: Callable[[], Analyst] = Child
 ) -> Session:
     """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
-    if not path.exists() and autosave_of(path).is_file():
-        session = Session(tools.load(autosave_of(path)), path, tools, post, analyst)
+    document, written = Autosave.read(path, tools.load)
+    session = Session(document, path, tools, post, analyst)
+    if written:
+        session.recovery = session._autosave.found(path, document, tools.load)
+    else:
         session.saved = UNWRITTEN
-        return session
-    session = Session(tools.load(path), path, tools, post, analyst)
-    session.recovery = session._autosave.found(path, session.document, tools.load)
     return session

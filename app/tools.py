@@ -18,7 +18,6 @@ from warpdraft.core.simulate import simulate, to_perfetto
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
-from .compare import compare
 from .measured import read_trace
 from .views.timeline import Drawing, drawing, facts_view
 from .why import why
@@ -39,6 +38,13 @@ def measured(document: Document, text: str, clock: float | None) -> tuple[Drawin
     """A measured trace's drawing, and what the reader should know of it."""
     read = read_trace(document, text, clock)
     return drawing(read.timeline), read.notes
+
+
+def compare(*arguments: Any) -> dict[str, Any]:
+    """Two documents side by side; imported when asked for, since the analysis process starts faster without NumPy."""
+    from .compare import compare
+
+    return compare(*arguments)
 
 
 def export(document: Document, unsafe: bool) -> dict[str, str]:

@@ -7,7 +7,7 @@ from html import escape
 
 from .thinning import Arrays
 from .timeline import Columns, Drawing
-from .timeline_figure import ROW_PIXELS, THEMES
+from .timeline_colors import ROW_PIXELS, THEMES
 
 LEFT = 118  # pixels for the names of lanes
 AXIS = 22

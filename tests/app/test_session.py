@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warpdraft.app.analysis import Child, Failed, Here, Unwanted
+from warpdraft.app.analysis import Child, Failed, Here, Spares, Unwanted
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
 from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
@@ -276,3 +276,21 @@ def test_what_is_kept_is_acknowledged(session):
     assert TOOLS.load(autosave_of(session.path)) == session.document
     session.undo()
     assert session.kept == 2
+
+
+def test_spare_processes_answer_and_are_replaced():
+    spares = Spares()
+    spares.keep(1)
+    first = spares._ready[0]
+    assert spares.take() is first and first.poll() is None
+    first.kill()
+    first.communicate()
+    spares.keep(2)
+    spares._ready[0].kill()
+    spares._ready[0].wait()
+    taken = spares.take()  # a dead one is passed over
+    assert taken.poll() is None
+    taken.kill()
+    taken.communicate()
+    spares.close()
+    assert not spares._ready
