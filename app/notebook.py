@@ -14,6 +14,7 @@ from .files import Folder
 from .page import Page
 from .server import poster
 from .session import Session, open_session
+from .snapshot import Snapshot, snapshot
 
 
 class ScheduleEditor(pn.viewable.Viewer):
@@ -47,6 +48,14 @@ class ScheduleEditor(pn.viewable.Viewer):
         """The report about the document as it is now, None where the check takes longer than ``timeout`` seconds."""
         self.session.settle(timeout)
         return None if self.session.checking else self.session.report.value
+
+    def snapshot(self, path: str | Path | None = None, timeout: float = 60.0) -> Snapshot:
+        """The document as it is now, as an HTML page that needs nothing else: for reports, and for notebooks that are read
+        without a kernel. Written to ``path``, if given; as the last line of a cell it shows itself."""
+        page = snapshot(self.document, self.verify(timeout), self.session.trip_counts)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.page.component

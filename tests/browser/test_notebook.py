@@ -25,3 +25,17 @@ def test_a_cell_shows_the_editor_without_asking_outside(page, tmp_path):
     # A notebook also inlines Panel's style sheets, which a saved page asks for and does without.
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:")) and ".css" not in url]
     editor.session.close()
+
+
+def test_a_snapshot_is_a_page_of_its_own(page, tmp_path):
+    file = tmp_path / "report.html"
+    editor = ScheduleEditor(store.load(EXAMPLE))
+    editor.snapshot(file)
+    editor.session.close()
+    asked: list[str] = []
+    page.context.set_offline(True)
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    assert page.locator("h1").inner_text().startswith("persistent_gemm")
+    assert page.locator("svg").count() >= 2
+    assert asked == [file.as_uri()]
