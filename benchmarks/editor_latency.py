@@ -3,18 +3,18 @@
     python benchmarks/editor_latency.py [--edits 60]
 
 Two times are told for each edit: until the schedule is painted with it, and until the new verdict is painted too. The page
-measures itself: from its key handler to the animation frame after the change.
+measures itself: from its key handler to the animation frame after the change. On a machine that does other work too, compare
+the processor's time for an edit, of the server and of its analysis processes. Told first: the time from the request of the
+page until the schedule, and until the verdict, is there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from shutil import copy
 
@@ -22,27 +22,38 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 from find_browser import LAUNCH_ARGS, find_browser
 from playwright.sync_api import sync_playwright
+from served import FIND_EDITOR, Server, served
 
 EXAMPLE = Path(__file__).parents[1] / "assets" / "examples" / "persistent_gemm.warpdraft.json"
 TARGET = 300  # milliseconds, 95 of 100 edits
+OPENINGS = 5
+TICK = os.sysconf("SC_CLK_TCK")
 
 # Waits for the revision after ``before`` to be shown and verified; resolves to both times in milliseconds.
-MEASURE = """(before) => new Promise((done) => {
-  const find = (root) => root.querySelector?.('.warpdraft') ?? [...root.querySelectorAll('*')]
-    .map((e) => e.shadowRoot && find(e.shadowRoot)).find(Boolean);
-  const editor = find(document);
+MEASURE = f"""(before) => new Promise((done) => {{
+  const editor = {FIND_EDITOR};
   const start = performance.now();
   let painted = 0;
-  const look = () => {
+  const look = () => {{
     const shown = Number(editor.dataset.revision), checked = Number(editor.dataset.checked || -1);
     if (shown > before && !painted) painted = performance.now() - start;
     if (shown > before && checked === shown) return done([painted, performance.now() - start]);
     requestAnimationFrame(look);
-  };
+  }};
   const key = JSON.parse(editor.dataset.bench);
-  editor.dispatchEvent(new KeyboardEvent('keydown', { ...key, bubbles: true }));
+  editor.dispatchEvent(new KeyboardEvent('keydown', {{ ...key, bubbles: true }}));
   requestAnimationFrame(look);
-})"""
+}})"""
+
+# Milliseconds since the page was asked for, once what is looked for is painted.
+SHOWN = f"""(wanted) => new Promise((done) => {{
+  const look = () => {{
+    const editor = {FIND_EDITOR};
+    if (editor?.querySelector(wanted)) return requestAnimationFrame(() => done(performance.now()));
+    return requestAnimationFrame(look);
+  }};
+  look();
+}})"""
 
 
 def main() -> int:
@@ -55,14 +66,10 @@ def main() -> int:
     if browser is None:
         print("no Chromium found", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as folder:
-        document = Path(copy(options.document, folder))
-        server, address = _serve(document)
-        try:
-            times = _measure(browser, address, options.edits)
-        finally:
-            server.terminate()
-            server.wait()
+    with tempfile.TemporaryDirectory() as folder, served(Path(copy(options.document, folder))) as server:
+        opened, times, cpu = _measure(browser, server, options.edits)
+    for name, values in zip(("schedule shown", "verdict shown"), zip(*opened, strict=True), strict=True):
+        print(f"{name:22} median {statistics.median(values):6.0f} ms   max {max(values):6.0f} ms")
     late = False
     for name, values in zip(("painted", "verified and painted"), zip(*times, strict=True), strict=True):
         p95 = statistics.quantiles(values, n=20)[-1]
@@ -70,42 +77,54 @@ def main() -> int:
         print(
             f"{name:22} median {statistics.median(values):6.0f} ms   p95 {p95:6.0f} ms   max {max(values):6.0f} ms"
         )
+    print(f"{'processor time an edit':22} server {cpu[0]:6.0f} ms   analysis {cpu[1]:6.0f} ms")
     return 1 if late else 0
 
 
-def _serve(document: Path) -> tuple[subprocess.Popen, str]:
-    """The editor in a process of its own, and its address."""
-    code = f"from pathlib import Path; from warpdraft.app.server import serve; serve(Path({str(document)!r}), 0, False)"
-    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    line = server.stdout.readline()
-    address = next(word for word in line.split() if word.startswith("http"))
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    return server, address
-
-
-def _measure(browser: str, address: str, edits: int) -> list[tuple[float, float]]:
-    """Moves an operation down and up again with the keyboard."""
-    times = []
+def _measure(browser: str, server: Server, edits: int) -> tuple[list, list, tuple[float, float]]:
+    """Opens the page some times; then moves an operation down and up again with the keyboard."""
+    opened, times = [], []
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=list(LAUNCH_ARGS))
+        for _ in range(OPENINGS):
+            page = chromium.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(server.address, wait_until="commit")
+            opened.append(
+                (page.evaluate(SHOWN, ".op"), page.evaluate(SHOWN, ".verdict.safe, .verdict.unsafe"))
+            )
+            page.wait_for_timeout(2500)
+            page.close()
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(address)
+        page.goto(server.address)
         page.locator(".warpdraft[data-checked='0']").wait_for()
         page.locator(".warpdraft .op", has_text="wait(1)").first.click()
-        page.wait_for_timeout(1000)
+        page.wait_for_timeout(12_000)  # until the sessions of the closed pages have ended
+        before = _processor(server.process.pid)
         for number in range(edits):
             key = {"key": "ArrowUp" if number % 2 == 0 else "ArrowDown", "altKey": True}
             page.locator(".warpdraft").evaluate("(e, key) => { e.dataset.bench = JSON.stringify(key) }", key)
-            before = page.locator(".warpdraft").evaluate("(e) => Number(e.dataset.revision)")
-            times.append(tuple(page.evaluate(MEASURE, before)))
+            revision = page.locator(".warpdraft").evaluate("(e) => Number(e.dataset.revision)")
+            times.append(tuple(page.evaluate(MEASURE, revision)))
             page.wait_for_timeout(120)
+        after = _processor(server.process.pid)
         chromium.close()
-    return times
+    return opened, times, tuple(1000 * (b - a) / edits for a, b in zip(before, after, strict=True))
+
+
+def _processor(pid: int) -> tuple[float, float]:
+    """Seconds of processor time: of the server, and of its analysis processes."""
+    children = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        children |= set((task / "children").read_text().split())
+    return _seconds(str(pid)), sum(_seconds(child) for child in children)
+
+
+def _seconds(pid: str) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from warpdraft.core.document import Document, Op
 from warpdraft.core.tree import placed
 
-_ID = re.compile(r"[A-Za-z_]\w*\.\d+")
+_ID = re.compile(r"\b[A-Za-z_]\w*\.\d+")
 _LARGEST_SOURCE = 400_000  # bytes; a larger file is not shown
 
 
@@ -18,9 +19,13 @@ def code_view(document: Document, text: str | None, problem: str = "") -> dict[s
     known = {place.node.id for place in placed(document)}
     lines = []
     for line in (text or "").splitlines():
-        ids = [id for id in dict.fromkeys(_ID.findall(line)) if id in known]
-        lines.append([line, ids])
+        lines.append([line, [id for id in _names(line) if id in known]])
     return {"lines": lines, "problem": problem}
+
+
+@lru_cache(8192)  # an edit changes few of the lines
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_ID.findall(line)))
 
 
 def source_view(
