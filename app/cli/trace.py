@@ -34,7 +34,9 @@ def run(options: argparse.Namespace) -> int:
         if values.get(symbol.name, symbol.min) < symbol.min:
             raise BadInput(f"--set {symbol.name}={values[symbol.name]}: at least {symbol.min}")
     if options.gpu:
-        raise BadInput("--gpu: measured traces are not made yet; export --profile makes a kernel that records them")
+        raise BadInput(
+            "--gpu: measured traces are not made yet; export --profile makes a kernel that records them"
+        )
     timeline = simulate(document, values)
     write(options.output, json.dumps(to_perfetto(timeline)))
     for note in timeline.notes:
