@@ -6,7 +6,7 @@ every stream agrees with, so that an execution can stop at one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .cursors import OPENS, opening_cursor
@@ -56,9 +56,9 @@ class Cutting(NamedTuple):
 class _MarkingWalk(WarpWalk):
     """Records the marks of one stream on its way."""
 
-    def __init__(self, growth: Growth, *args) -> None:
+    def __init__(self, growth: Growth, every: bool, *args) -> None:
         super().__init__(*args)
-        self.growth = growth
+        self.growth, self.every = growth, every
         self.marks: dict[Key, Mark] = {}
         self.short: set[str] = set()
         self.numbers: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -75,6 +75,8 @@ class _MarkingWalk(WarpWalk):
             return range(trips)
         around = growing.symbol, outer
         number = self.numbers[around] = self.numbers.get(around, -1) + 1
+        if self.every:
+            return self._marked(trips, {i: (*around, number, i) for i in range(trips + 1)})
         last = trips - growing.tail
         first = last - self.growth.more(growing)
         if first < growing.head:
@@ -97,16 +99,7 @@ class _MarkingWalk(WarpWalk):
 
 def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:
     """The program at ``values`` (of representatives), with its cuts."""
-    streams, marks, short = [], [], set()
-    for task in machine.document.tasks:
-        for warps in machine.classes(task):
-            stream = Stream(task.name, warps[0], len(warps), warps)
-            walk = _MarkingWalk(growth, machine, task, stream, values, {})
-            walk.block(task.body)
-            streams.append(stream)
-            marks.append(walk.marks)
-            short |= walk.short
-    program = Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
+    program, marks, short = marked(machine, growth, values)
     missing = dict.fromkeys(short, "too few iterations")
     kept = [{key: mark for key, mark in of.items() if key[0] not in short} for of in marks]
     order = chain(kept)
@@ -115,7 +108,24 @@ def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:
         return Cutting(
             program, [], missing | dict.fromkeys(names, "tasks run their loops in different orders")
         )
-    return Cutting(program, _with_limits(order, kept, streams), missing)
+    return Cutting(program, _with_limits(order, kept, program.streams), missing)
+
+
+def marked(
+    machine: Machine, growth: Growth, values: Mapping[str, int], every: bool = False
+) -> tuple[Program, list[dict[Key, Mark]], set[str]]:
+    """The program, the marks of each stream, and the symbols with a loop too short for them. ``every``: instead, marks at
+    both ends of each iteration, with its number in place of 0 and 1."""
+    streams, marks, short = [], [], set()
+    for task in machine.document.tasks:
+        for warps in machine.classes(task):
+            stream = Stream(task.name, warps[0], len(warps), warps)
+            walk = _MarkingWalk(growth, every, machine, task, stream, values, {})
+            walk.block(task.body)
+            streams.append(stream)
+            marks.append(walk.marks)
+            short |= walk.short
+    return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items()))), marks, short
 
 
 def chain(marks: list[dict[Key, Mark]]) -> list[Key] | None:
@@ -153,7 +163,7 @@ def _next(marks: dict[Key, Mark], keys: list[Key], done: set[Key], key: Key) -> 
     return next(marks[k].position for k in keys if k not in done) == marks[key].position
 
 
-def _with_limits(order: list[Key], marks: list[dict[Key, Mark]], streams: list[Stream]) -> list[Cut]:
+def _with_limits(order: list[Key], marks: list[dict[Key, Mark]], streams: Sequence[Stream]) -> list[Cut]:
     limits = [len(s.events) for s in streams]
     found = []
     for key in reversed(order):

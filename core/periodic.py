@@ -28,8 +28,7 @@ old peek lets later waits pass, where tasks do not run their loops in one common
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from math import lcm
@@ -43,6 +42,7 @@ from .machine import Machine
 from .program import EventKind, Program
 from .run import Run, shared_memory
 from .shift import same
+from .sweep import REACH, Paused, sweep
 from .unroll import trip_count
 from .valuations import MAX_PERIOD, Values, condition_keys, cost
 
@@ -53,33 +53,6 @@ EVENTS = 60_000  # of one proof
 
 class Unproved(Exception):
     """Why the listed trip counts have to do."""
-
-
-class _Paused(Execution):
-    """An execution that stops at cuts."""
-
-    def run_to(self, limits: Sequence[int]) -> None:
-        """Every stream as far as it can go, and not beyond its limit."""
-        handlers, streams, at = self._handlers(), self.program.streams, self.at
-        parked = {w for waiting in self.parked for w in waiting}
-        ready = self.ready = deque(w for w in range(self.n) if at[w] < limits[w] and w not in parked)
-        while ready and not self.stopped:
-            w = ready.popleft()
-            events, start, end = streams[w].events, at[w], limits[w]
-            i = start
-            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
-                i += 1
-            at[w] = i
-            if i > start:
-                self.order.append((w, start, i))
-            if self.deadline is not None and perf_counter() > self.deadline:
-                self.stopped = "time"
-
-    def finish(self) -> None:
-        """The rest, and the checks at the end."""
-        self.run_to([len(s.events) for s in self.program.streams])
-        if not self.stopped:
-            self._finish()
 
 
 @dataclass(slots=True)
@@ -120,11 +93,15 @@ class Prover:
         top = least + TOP * max(min(stages, MAX_PERIOD), min(step, 2 * MAX_PERIOD)) + SPARE
         common: frozenset[str] | None = None
         streak = 0
+        few = (
+            cost(self.machine.document, {name: least + REACH}) < EVENTS if not values and not rest else False
+        )
+        swept = self._sweep(name) if few and step == 1 else {}
         for value in count(least):
             if value > top:
                 raise Unproved(f"no fixed point up to {name} = {top}")
             self.hopeless.discard(name)
-            matched = self._cover({**values, name: value}, rest)
+            matched = swept[value] if value in swept else self._cover({**values, name: value}, rest)
             self.hopeless |= set(values) - matched  # these need a match in every run
             common = matched if common is None else common & matched
             streak = streak + 1 if name in matched else 0
@@ -132,6 +109,15 @@ class Prover:
                 self.reached[name] = max(value, self.reached.get(name, value))
                 return common
         raise AssertionError
+
+    def _sweep(self, name: str) -> dict[int, frozenset[str]]:
+        """What the values of the only symbol match, as far as one execution can tell that pauses at the end of each."""
+        found: dict[int, frozenset[str]] = {}
+        for value, run, matched in sweep(self.machine, self.growth, name, self.deadline, self._matches):
+            if not self.visit(run):
+                raise Unproved("a run with an error")
+            found[value] = frozenset([name]) if matched else frozenset()
+        return found
 
     def _visit(self, values: Values) -> frozenset[str]:
         key = self._signature(values)
@@ -166,7 +152,7 @@ class Prover:
         cutting = cut(self.machine, self.growth, values)
         program, document = cutting.program, self.machine.document
         self.uses = self.uses or Uses(self.machine, program)
-        execution = _Paused(program, shared_memory(document), self.deadline)
+        execution = Paused(program, shared_memory(document), self.deadline)
         different = set(cutting.missing) | self.hopeless
         opened: dict[tuple, Frontier] = {}
         for c in cutting.cuts:
@@ -188,6 +174,7 @@ class Prover:
         return frozenset(self.growth.least) - different
 
     def _matches(self, program: Program, execution: Execution, one: Frontier, two: Frontier) -> bool:
+        self.uses = self.uses or Uses(self.machine, program)
         if self.machine.peeks and not all(
             _peeked(program, w, a.position) == _peeked(program, w, two.cut.marks[w].position)
             for w, a in one.cut.marks.items()

@@ -77,9 +77,10 @@ def scope_text(report: Report) -> str:
         return "all trip counts"
     if scope.kind == "incomplete":
         return scope.reason
-    return (
+    listed = (
         ", ".join(f"{name} {_values(values)}" for name, values in scope.trip_counts) or "listed trip counts"
     )
+    return f"{listed} ({scope.reason})" if scope.reason else listed
 
 
 def _values(values: tuple[int, ...]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import test_against_explorer
+import test_periodic
 import test_representatives
 
 import warpdraft.core
@@ -18,7 +19,7 @@ from warpdraft.backends.cutedsl import fixed, run
 from warpdraft.backends.cutedsl.bodies.sm90 import BODIES
 from warpdraft.backends.emulator import BODIES as TWINS
 from warpdraft.backends.emulator import ORDERS, dtypes, launch
-from warpdraft.core import report, valuations
+from warpdraft.core import periodic, report, valuations
 from warpdraft.core import run as runs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,8 +45,10 @@ def test_limits_of_the_verifier():
         f"more than {verifier.MAX_RUN:,} events",
         f"above {valuations.MAX_PERIOD},",
         f"tile counts run to {valuations.TILES}",
-        f"for up to {valuations.TILES} tiles",
-        f"up to {valuations.MAX_CHOICES:,} of them",
+        f"for up to {valuations.PATTERN} tiles",
+        f"more than {valuations.MAX_CHOICES:,} combinations",
+        f"every pattern of up to {valuations.PATTERN} outcomes",
+        f"within {periodic.EVENTS:,} events",
         f"the last {runs.MAX_STEPS}, and {report.SHOWN_STEPS} are printed",
     ):
         assert text in " ".join(page.split()), text
@@ -57,6 +60,11 @@ def test_how_much_was_tested():
     assert f"on {programs:,} random and {programs:,} mutated programs in each test run" in page
     assert f"on {long:,} of each kind in the long one" in page
     assert f"more than {test_against_explorer.CAP:,} states" in page
+    loops, long = test_periodic.SCHEDULES, test_periodic.LONG
+    assert (
+        f"on {loops} random loops and {loops // 2} random nests ({long:,} and {long // 2:,} in the long run)"
+        in page
+    )
     schedules = test_representatives.SCHEDULES, test_representatives.LONG, test_representatives.EXPLORED
     assert "on {:,} random schedules, {:,} in the long run; {} random".format(*schedules) in page
     for path in re.findall(r"`(tests/[^`]+)`", page):

@@ -1,0 +1,122 @@
+"""Executions that pause: at cuts, or at the end of each trip count where smaller programs are beginnings of larger ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+
+from .clocks import Execution
+from .cuts import Cut, Key, Mark, Uses, marked
+from .frontier import Frontier
+from .growth import Growth
+from .machine import Machine
+from .program import Program, Stream
+from .run import Run, shared_memory
+
+REACH = 16  # trip counts of one sweep
+Matches = Callable[[Program, Execution, Frontier, Frontier], bool]
+
+
+class Paused(Execution):
+    """An execution that stops at cuts."""
+
+    def run_to(self, limits: Sequence[int]) -> None:
+        """Every stream as far as it can go, and not beyond its limit."""
+        handlers, streams, at = self._handlers(), self.program.streams, self.at
+        parked = {w for waiting in self.parked for w in waiting}
+        ready = self.ready = deque(w for w in range(self.n) if at[w] < limits[w] and w not in parked)
+        while ready and not self.stopped:
+            w = ready.popleft()
+            events, start, end = streams[w].events, at[w], limits[w]
+            i = start
+            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
+                i += 1
+            at[w] = i
+            if i > start:
+                self.order.append((w, start, i))
+            if self.deadline is not None and perf_counter() > self.deadline:
+                self.stopped = "time"
+
+    def finish(self) -> None:
+        """The rest, and the checks at the end."""
+        self.run_to([len(s.events) for s in self.program.streams])
+        if not self.stopped:
+            self._finish()
+
+
+def sweep(
+    machine: Machine, growth: Growth, name: str, deadline: float, matches: Matches
+) -> Iterator[tuple[int, Run, bool]]:
+    """Values of the only symbol from its least, the run of each, and whether its last iteration changed nothing; none where
+    a loop is not the end of its warp. Ends with the first match, or before a run that gets stuck: that one is for a run of
+    its own."""
+    least = growth.least[name]
+    top = least + REACH
+    program, marks, _ = marked(machine, growth, {name: top}, every=True)
+    if not _ends_with_loops(growth, program, marks):
+        return
+    uses = Uses(machine, program)
+    slope = next(g.slope for g in growth.loops.values())
+    head = max(g.head for g in growth.loops.values())
+    execution = Paused(program, shared_memory(machine.document), deadline)
+    before: Frontier | None = None
+    for value in range(least, top + 1):
+        here = _places(marks, slope * (top - value))
+        if here is None:
+            return
+        limits = [here[w][1].position if w in here else len(s.events) for w, s in enumerate(program.streams)]
+        execution.run_to(limits)
+        if execution.stopped or execution.incidents or list(execution.at) != limits:
+            return
+        now = Frontier(
+            execution,
+            Cut((name, (), 0, 1), {w: mark for w, (_, mark) in here.items()}, tuple(limits)),
+            uses.waiters,
+        )
+        shorter = Program(
+            tuple(
+                Stream(s.task, s.warp, s.weight, s.warps, s.events[:limit])
+                for s, limit in zip(program.streams, limits, strict=True)
+            ),
+            program.barriers,
+            ((name, value),),
+        )
+        first = (
+            min((number for number, _ in here.values()), default=0) - slope
+        )  # the iteration where the other cut is
+        matched = before is not None and first >= head and matches(program, execution, before, now)
+        execution.program = shorter
+        execution._finish()
+        yield value, Run(machine.document, machine, shorter, execution, shorter.values), matched
+        execution.program = program
+        if matched or execution.incidents:
+            return
+        before = now
+
+
+def _ends_with_loops(growth: Growth, program: Program, marks: list[dict[Key, Mark]]) -> bool:
+    """Whether every warp runs at most one growing loop, once, as the last thing that it does, without special last turns."""
+    if (
+        any(g.tail or g.period != 1 for g in growth.loops.values())
+        or len({g.slope for g in growth.loops.values()}) != 1
+    ):
+        return False
+    for stream, of in zip(program.streams, marks, strict=True):
+        if any(key[1] or key[2] for key in of):
+            return False
+        if of and max(mark.position for mark in of.values()) != len(stream.events):
+            return False
+    return True
+
+
+def _places(marks: list[dict[Key, Mark]], less: int) -> dict[int, tuple[int, Mark]] | None:
+    """By stream, where its program with ``less`` iterations ends; None where it does not have so many."""
+    here: dict[int, tuple[int, Mark]] = {}
+    for w, of in enumerate(marks):
+        if of:
+            trips = max(key[3] for key in of) - less
+            if trips < 0:
+                return None
+            here[w] = trips, of[next(key for key in of if key[3] == trips)]
+    return here
