@@ -37,7 +37,7 @@ def copy(*extra, resources=(), fields=None, **pipeline):
 FEATURES = {
     "cluster": (copy(fields={"cluster": (2, 1, 1)}), "cluster of 2 x 1 x 1"),
     "multicast": (copy(multicast=(0, 1)), "multicast copies are not modelled (ab"),
-    "layout": (copy(cta_layout=(1, 2, 1, 1)), "(ab: cta_layout"),
+    "layout": (copy(cta_layout=(1, 2, 1, 1), fields={"cluster": (2, 1, 1)}), "(ab: cta_layout"),
     "leader": (copy(consumer_cta_leader=True), "(ab: consumer)"),
     "interleave": (copy(interleave=(2, 1, 1, 1)), "(ab: interleave"),
     "target": (copy(fields={"target": "sm_120a"}), "target sm_120a"),
