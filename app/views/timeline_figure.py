@@ -268,7 +268,7 @@ class TimelineFigure:
         return covered and 0.7 * width <= high - low <= 1.4 * width
 
     def _measured(self, event: SelectionGeometry) -> None:
-        if event.final:
+        if event.final and "x0" in event.geometry:  # a click is a geometry too
             self._on_measure(float(event.geometry["x0"]), float(event.geometry["x1"]))
 
     # Data

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from bokeh.events import SelectionGeometry
 
 from warpdraft.app.measured import TraceError, read_trace
 from warpdraft.app.views.minimap import BINS, Minimap, density
@@ -151,3 +152,15 @@ def test_the_figure_measures_finds_and_goes():
     assert figure._stretch.visible and figure._stretch.left == low
     figure.go(low, high)
     assert figure.window[0] <= low < high <= figure.window[1] + 1
+
+
+def test_only_a_drag_measures():
+    spans = []
+    figure = TimelineFigure(lambda op: None, lambda low, high: spans.append((low, high)))
+    point = {"type": "point", "x": 3.0, "y": 1.0}
+    box = {"type": "rect", "x0": 1.0, "x1": 9.0, "y0": 0.0, "y1": 1.0}
+    figure._measured(SelectionGeometry(figure.figure, geometry=point, final=True))
+    figure._measured(SelectionGeometry(figure.figure, geometry=box, final=False))
+    assert spans == []
+    figure._measured(SelectionGeometry(figure.figure, geometry=box, final=True))
+    assert spans == [(1.0, 9.0)]

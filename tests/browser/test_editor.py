@@ -258,7 +258,7 @@ def test_timeline_keys_zoom_and_bars_select(editor):
     editor.press("w")
     editor.page.wait_for_timeout(700)
     assert editor.page.screenshot(clip=box) != before
-    editor.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 22)
+    editor.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 30)  # in the second lane
     editor.page.locator(".warpdraft .details h2").wait_for()
 
 
