@@ -41,6 +41,8 @@ def verdict_line(report: Report) -> str:
         "listed": f"for {counts}" if counts else "",
     }.get(scope.kind, "")
     for_what += f" ({scope.reason})" if scope.reason and counts else ""
+    if scope.assumed and report.verdict == "safe":
+        for_what = f"{for_what}, if {'; '.join(scope.assumed)}".lstrip(", ")
     if report.verdict == "incomplete":
         for_what = f"({scope.reason}; done so far: {counts or 'nothing'})"
     errors, others = len(report.errors), len(report.findings) - len(report.errors)
@@ -119,6 +121,7 @@ def report_json(document: Document, report: Report) -> dict[str, Any]:
             "tiles": tiles,
             "lanes": report.scope.lanes,
             "reason": report.scope.reason,
+            "assumed": list(report.scope.assumed),
         },
         "findings": [_finding_json(document, finding) for finding in report.findings],
         "stats": {"events": report.events, "seconds": round(report.seconds, 6)},

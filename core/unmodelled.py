@@ -1,4 +1,8 @@
-"""What a document holds and the verifier does not look at: no verdict may pass over it in silence."""
+"""What a document holds and the verifier does not look at: no verdict may pass over it in silence.
+
+A feature that changes who waits for whom makes a verdict *incomplete*. What the document cannot state at all, since it
+happens inside works, is an assumption that the scope of the verdict names.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,13 @@ def unmodelled(document: Document) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_reasons(document)))
 
 
+def assumed(document: Document) -> tuple[str, ...]:
+    """What a verdict takes for granted: a document does not state it, so works are trusted with it."""
+    return tuple(
+        dict.fromkeys(reason for resource in document.resources for reason in _tensor_core(resource))
+    )
+
+
 def known_target(target: str) -> bool:
     """Whether ``target`` names an architecture at all."""
     return KNOWN.fullmatch(target) is not None
@@ -35,7 +46,6 @@ def _reasons(document: Document) -> Iterator[str]:
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
-        yield from _tensor_core(resource)
         if resource.space is Space.PDL:
             yield f"the order of dependent launches is not modelled ({resource.name})"
     for task in document.tasks:
@@ -70,4 +80,4 @@ def _tensor_core(resource: Resource) -> Iterator[str]:
     )
     if works or committed or resource.space is Space.TMEM:
         where = f"{resource.name}.{works[0]}" if works else resource.name
-        yield f"fences and waits of tcgen05 and the lifetime of tensor memory are not modelled ({where})"
+        yield f"works fence and wait for tcgen05 rightly, and tensor memory is there when they use it ({where})"

@@ -122,6 +122,18 @@ def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = N
     return _affordable(document, every, ranges)
 
 
+def too_thin(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> str:
+    """Why the listed trip counts say too little: some symbol does not reach its third value, where a ring may first be
+    reused or a second tile begin. "" if all do."""
+    choices = valuations(document, given)
+    for name, values in symbol_ranges(document).items():
+        tried = {v[name] for v in choices}
+        if name not in (given or {}) and len(tried) < min(3, len(values)):
+            shown = ", ".join(map(str, sorted(tried)))
+            return f"only {name} = {shown} was affordable: more takes over {2 * MAX_EVENTS:,} events"
+    return ""
+
+
 def size(values: Values) -> tuple[int, tuple[int, ...]]:
     """The order of cases, smallest first."""
     return sum(values.values()), tuple(values.values())

@@ -23,7 +23,7 @@ from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .run import Run, execute, execute_program
-from .unmodelled import unmodelled
+from .unmodelled import assumed, unmodelled
 from .valuations import (
     MAX_CHOICES,
     PATTERN,
@@ -36,6 +36,7 @@ from .valuations import (
     cost,
     size,
     symbol_ranges,
+    too_thin,
 )
 
 BUDGET = 60.0  # seconds
@@ -72,7 +73,8 @@ def verify(
         verdict = "unsafe"
     elif search.reason:
         verdict = "incomplete"
-    scope = replace(search.scope(), lanes="lane" if strict_lanes else "warp")
+    lanes = "lane" if strict_lanes else "warp"
+    scope = replace(search.scope(), lanes=lanes, assumed=assumed(document))
     return Report(document.name, verdict, scope, rows, search.events, perf_counter() - start)
 
 
@@ -138,6 +140,7 @@ class _Search:
             if not self._affordable(values):
                 return
             self._case(machine, values, patterns, usual=patterns == usual)
+        self.reason = self.reason or too_thin(self.document, self.given)
         if self.given and combinations(self.document, self.given) > MAX_CHOICES:
             self.reason = f"more than {MAX_CHOICES:,} combinations of trip counts are given"
 

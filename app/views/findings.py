@@ -71,7 +71,12 @@ def verdict_view(report: Report | None, checking: bool, problem: str) -> dict[st
 
 
 def scope_text(report: Report) -> str:
-    """What the verdict speaks of."""
+    """What the verdict speaks of, and what it assumes."""
+    assumed = "".join(f"; if {words}" for words in report.scope.assumed)
+    return _cases(report) + assumed
+
+
+def _cases(report: Report) -> str:
     scope = report.scope
     if scope.kind == "all":
         return "all trip counts"

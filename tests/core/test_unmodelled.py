@@ -19,6 +19,7 @@ from warpdraft.core.hazards.examples import (
     wait,
     work,
 )
+from warpdraft.core.report import verdict_line
 from warpdraft.core.unmodelled import unmodelled
 from warpdraft.core.verify import verify
 
@@ -43,11 +44,6 @@ FEATURES = {
     "target": (copy(fields={"target": "sm_120a"}), "target sm_120a"),
     "pdl": (copy(resources=(Resource("grid", Space.PDL),)), "dependent launches is not modelled (grid)"),
     "halves": (copy(op(OpKind.CLUSTER_ARRIVE), op(OpKind.CLUSTER_WAIT)), "two halves"),
-    "commit": (
-        copy(resources=(replace(ring("x"), pipeline=Pipeline(2, consumer_signal=Signal.COMMIT)),)),
-        "fences and waits of tcgen05",
-    ),
-    "tmem": (copy(resources=(Resource("t", Space.TMEM),)), "lifetime of tensor memory are not modelled (t)"),
 }
 
 
@@ -57,6 +53,20 @@ def test_a_feature_that_is_not_modelled_is_never_safe(name):
     report = verify(schedule)
     assert report.verdict == report.scope.kind == "incomplete" and words in report.scope.reason
     assert not report.errors
+
+
+ASSUMED = {
+    "commit": replace(ring("x"), pipeline=Pipeline(2, consumer_signal=Signal.COMMIT)),
+    "tmem": Resource("t", Space.TMEM),
+}
+
+
+@pytest.mark.parametrize("name", ASSUMED)
+def test_what_works_do_inside_is_an_assumption_that_the_scope_names(name):
+    schedule = copy(resources=(ASSUMED[name],))
+    report = verify(schedule)
+    assert report.verdict == "safe" and "tcgen05" in report.scope.assumed[0]
+    assert "if works fence and wait for tcgen05" in verdict_line(report)
 
 
 def test_all_features_are_named():
