@@ -7,7 +7,7 @@ import argparse
 from .errors import BadInput
 from .export import REFUSED, module_of
 from .inputs import TARGETS, one_document
-from .output import write
+from .output import refuse_overwriting, write
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -22,6 +22,8 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0, or 1 if the check finds errors."""
+    for ending in ("ptx", "cubin") if options.output else ():
+        refuse_overwriting(f"{options.output}.{ending}", options.path)
     document = one_document(options.path, options.target or "")
     source = module_of(document, options.unsafe)
     if source is None:

@@ -8,8 +8,8 @@ import sys
 from warpdraft.core.document import Document
 
 from .errors import BadInput
-from .inputs import TARGETS, one_document
-from .output import write
+from .inputs import TARGETS, need_kernel, one_document
+from .output import refuse_overwriting, write
 
 REFUSED = 1
 
@@ -32,6 +32,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0, or 1 if the check finds errors."""
+    refuse_overwriting(options.output, options.path)
     document = one_document(options.path, options.target or "")
     source = module_of(document, options.unsafe, profile=options.profile, watchdog=options.watchdog)
     if source is None:
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 def module_of(document: Document, unsafe: bool, **builds: bool) -> str | None:
     """The module's source, or None (and the reason on standard error) if the check forbids it. Raises BadInput."""
+    need_kernel(document)
     from warpdraft.backends.cutedsl import ExportRefused, LoweringError, export_module
 
     try:

@@ -48,6 +48,15 @@ def one_document(path: str, target: str = "") -> Document:
     return replace(document, target=target) if target else document
 
 
+def need_kernel(document: Document) -> None:
+    """Refuses a document that does not say what is computed. Raises BadInput."""
+    if document.kernel is None:
+        raise BadInput(
+            f"{document.name} has no kernel, which says what is computed on which tensors and sizes: "
+            "give its TaskManager one, TaskManager(..., kernel=Kernel(...))"
+        )
+
+
 def existing(path: str) -> str:
     """``path``, if there is such a file. Raises BadInput."""
     if not Path(path).is_file():

@@ -12,6 +12,22 @@ from typing import Any
 
 from .errors import BadInput
 
+DOCUMENT = ".warpdraft.json"
+
+
+def refuse_overwriting(path: str, source: str) -> None:
+    """Refuses to write ``path`` where that is the file ``source``, by whatever name, or a document. Raises BadInput."""
+    if path == "-" or not os.path.exists(path):
+        if path != "-" and path.endswith(DOCUMENT):
+            raise BadInput(f"{path}: {DOCUMENT} is the ending of documents; give -o another name")
+        return
+    if os.path.exists(source) and os.path.samefile(path, source):
+        raise BadInput(
+            f"{path}: is the input itself ({source}), and would be overwritten; give -o another name"
+        )
+    if path.endswith(DOCUMENT) or os.path.realpath(path).endswith(DOCUMENT):
+        raise BadInput(f"{path}: is a document, and would be overwritten; give -o another name")
+
 
 def write(path: str, content: str | bytes) -> None:
     """``content`` to ``path`` ("-": standard output); on failure the file that was there stays. Raises BadInput."""

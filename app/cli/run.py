@@ -12,7 +12,7 @@ from warpdraft.core.document import Document, Value
 from ..running import has_gpu
 from .errors import BadInput
 from .export import REFUSED, module_of
-from .inputs import assignments, integers, one_document
+from .inputs import assignments, integers, need_kernel, one_document
 from .output import print_json
 
 WRONG = 1
@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0 if the result is right, 1 if it is wrong, hung or deadlocked, or the check refuses it."""
     sizes, texts = integers(options.size, "--size"), assignments(options.param, "--param")
     document = one_document(options.path)
+    need_kernel(document)
     if options.emulate:
         return _emulate(document, sizes, texts, options.json)
     if not has_gpu():

@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from .errors import BadInput
 
 RUN_NAME = "__warpdraft__"  # not "__main__": what a script does when it is started by hand stays undone
 BUILD = "build"
+ENDING = ("_exit", "execv", "execve")  # of os; its other exec functions call these
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +38,82 @@ def run_script(path: str) -> Built:
     """
     if not Path(path).is_file():
         raise BadInput(f"{path}: {'is a folder' if Path(path).is_dir() else 'no such file'}")
-    error = ""
-    with _recorded() as managers, _output_to_stderr(), _as_script(path):
+    error, asks = "", ""
+    with _recorded() as managers, _output_to_stderr(), _as_script(path), _no_vanishing() as vanishing:
         try:
-            _run(path)
+            asks = _run(path)
         except ScheduleError as refused:
             error = str(refused)
         except SystemExit as leaving:
             if leaving.code not in (None, 0):
                 raise BadInput(f"{path}: ended itself with status {leaving.code}") from None
-        except (Exception, KeyboardInterrupt) as failure:
-            if isinstance(failure, KeyboardInterrupt):
-                raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as failure:
             raise BadInput(f"{path}{_line(failure, path)}: {type(failure).__name__}: {failure}") from None
+    if vanishing:  # also where the script caught the exception, or called it in a thread
+        raise BadInput(f"{path}: calls {vanishing[0]}, which would end the check")
+    if asks and not managers and not error:
+        raise BadInput(
+            f"{path}: builds no TaskManager at module level, and {BUILD}{asks} needs arguments: "
+            "give them defaults, or call it in the script"
+        )
     if not managers and not error:
         raise BadInput(f"{path}: builds no TaskManager, neither at module level nor in {BUILD}()")
     return Built(tuple(m.document for m in managers), error)
 
 
-def _run(path: str) -> None:
+def _run(path: str) -> str:
+    """Runs the script and its ``build``; gives the parameters of a ``build`` that cannot be called without ("")."""
     build = runpy.run_path(path, run_name=RUN_NAME).get(BUILD)
-    if callable(build) and _needs_nothing(build):
+    if not callable(build):
+        return ""
+    asks = _parameters(build)
+    if not asks:
         build()
+    return asks
 
 
-def _needs_nothing(function: Any) -> bool:
+def _parameters(function: Any) -> str:
+    """ "(size)" where ``function`` needs arguments, else ""."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return False
+        return "(...)"
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return all(p.default is not inspect.Parameter.empty or p.kind in free for p in parameters)
+    needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in free]
+    return f"({', '.join(needed)})" if needed else ""
+
+
+class Vanishing(BaseException):
+    """The script would have ended the process."""
+
+
+@contextlib.contextmanager
+def _no_vanishing() -> Iterator[list[str]]:
+    """Nothing that a script calls ends this process with an exit code of its own; collects the attempts.
+
+    Processes that it forks are left alone: they end that way.
+    """
+    attempts: list[str] = []
+    here, originals = os.getpid(), {name: getattr(os, name) for name in ENDING if hasattr(os, name)}
+
+    def guarded(name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if os.getpid() != here:
+                return originals[name](*arguments, **keywords)
+            attempts.append(f"os.{name}")
+            raise Vanishing(f"os.{name} would end the check")
+
+        return call
+
+    for name in originals:
+        setattr(os, name, guarded(name))
+    try:
+        yield attempts
+    finally:
+        for name, original in originals.items():
+            setattr(os, name, original)
 
 
 @contextlib.contextmanager

@@ -29,8 +29,8 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serves until it is interrupted; exit code 0."""
+    port = usable_port(options.port)  # first: where it is refused, no document is written either
     path = document_file(options.path)
-    port = usable_port(options.port)
     from ..server import PortBusy, serve
 
     try:
@@ -68,7 +68,9 @@ def usable_port(wanted: int | None) -> int:
         raise BadInput(f"--port {wanted}: ports are 1 to 65535, or 0 for any free one")
     problem = _problem(wanted) if wanted else ""
     if problem:
-        raise BadInput(f"port {wanted} {problem}: choose another with --port, or 0 for any free one")
+        raise BadInput(
+            f"port {wanted} {problem}: choose another with --port (make app: PORT=), or 0 for any free one"
+        )
     return wanted
 
 

@@ -10,7 +10,7 @@ from warpdraft.core.simulate import simulate, to_perfetto
 
 from .errors import BadInput
 from .inputs import check_symbols, integers, one_document
-from .output import write
+from .output import refuse_overwriting, write
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -27,6 +27,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0; a deadlock is drawn up to where it stops."""
+    refuse_overwriting(options.output, options.path)
     document = one_document(options.path)
     values = integers(options.set, "--set")
     check_symbols(values, [document])

@@ -37,7 +37,11 @@ BAD_FILES = {
     "imports.py": ("import not_a_module_at_all", ":1: ModuleNotFoundError"),
     "exits.py": ("import sys; sys.exit(3)", "ended itself with status 3"),
     "empty.py": ("", "builds no TaskManager"),
-    "asks.py": ("def build(size): ...", "builds no TaskManager"),
+    "asks.py": ("def build(size): ...", "build(size) needs arguments"),
+    "base.py": ("class Odd(BaseException): pass\n\nraise Odd('no')", ":3: Odd: no"),
+    "vanishes.py": ("import os\nos._exit(0)", "os._exit"),
+    "caught.py": ("import os\ntry:\n    os._exit(0)\nexcept BaseException:\n    pass", "os._exit"),
+    "replaced.py": ("import os\nos.execl('/bin/true', 'true')", "os.execv"),
     "build.py": ("def build():\n    return 1 / 0", ":2: ZeroDivisionError"),
 }
 
@@ -105,16 +109,45 @@ def test_no_gpu_is_said_and_the_emulator_named(warpdraft, examples, monkeypatch)
     )
 
 
-def test_a_busy_port_is_named(warpdraft, examples):
+def test_a_busy_port_is_named(warpdraft, examples, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         refusal = warpdraft("show", examples / "gemm.warpdraft.json", "--port", port).refusal
-        assert f"port {port} is in use" in refusal
+        assert f"port {port} is in use" in refusal and "PORT=" in refusal
+        script = tmp_path / "mine.py"
+        script.write_text("from warpdraft.assets.examples.gemm import build\n")
+        assert "is in use" in warpdraft("show", script, "--port", port).refusal
+        assert list(tmp_path.iterdir()) == [script]  # no document was written
     assert (
         "ports are 1 to 65535" in warpdraft("show", examples / "gemm.warpdraft.json", "--port", 70000).refusal
     )
+
+
+@pytest.mark.parametrize("command", ["trace", "export"])
+@pytest.mark.parametrize("ending", [".py", ".warpdraft.json"])
+def test_no_command_overwrites_its_input(warpdraft, examples, tmp_path, command, ending):
+    path = tmp_path / f"tma_copy{ending}"
+    path.write_bytes(before := (examples / path.name).read_bytes())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "soft").symlink_to(path)
+    (tmp_path / "hard").hardlink_to(path)
+    for out in (path, tmp_path / "folder" / ".." / path.name, tmp_path / "soft", tmp_path / "hard"):
+        assert "is the input itself" in warpdraft(command, path, "-o", out).refusal
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["trace", "export"])
+def test_no_command_overwrites_a_document(warpdraft, examples, tmp_path, command):
+    other, link = tmp_path / "other.warpdraft.json", tmp_path / "link"
+    other.write_text("precious")
+    link.symlink_to(other)
+    for out in (other, link):
+        assert "is a document" in warpdraft(command, examples / "gemm.warpdraft.json", "-o", out).refusal
+    assert other.read_text() == "precious"
+    new = tmp_path / "new.warpdraft.json"
+    assert "the ending of documents" in warpdraft(command, other, "-o", new).refusal and not new.exists()
 
 
 @pytest.mark.parametrize("command", ["trace", "export"])
@@ -123,6 +156,25 @@ def test_an_output_that_cannot_be_written(warpdraft, examples, tmp_path, command
     assert "cannot be written" in warpdraft(command, path, "-o", tmp_path / "no" / "out").refusal
     assert "is a folder" in warpdraft(command, path, "-o", tmp_path).refusal
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [("export", "-o", "-"), ("run", "--emulate")], ids=["export", "run"])
+def test_what_says_nothing_of_a_kernel_is_told_how_to(warpdraft, examples, tmp_path, options):
+    values = json.loads((examples / "gemm.warpdraft.json").read_text())
+    del values["kernel"]
+    (tmp_path / "bare.warpdraft.json").write_text(json.dumps(values))
+    refusal = warpdraft(options[0], tmp_path / "bare.warpdraft.json", *options[1:]).refusal
+    assert "kernel=Kernel(...)" in refusal and refusal.count("gemm") == 1
+
+
+def test_processes_that_a_script_forks_may_end(warpdraft, tmp_path):
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os\nfrom warpdraft.assets.examples.gemm import build\n"
+        "child = os.fork()\nif not child:\n    os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    )
+    assert warpdraft("check", script).code == 0
 
 
 def test_a_script_that_builds_several_schedules_is_refused_where_one_is_meant(warpdraft, tmp_path, examples):
