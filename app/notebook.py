@@ -26,6 +26,10 @@ class ScheduleEditor(pn.viewable.Viewer):
     """
 
     def __init__(self, schedule: TaskManager | Document | str | Path, **params: Any) -> None:
+        if not isinstance(schedule, TaskManager | Document | str | Path):
+            raise TypeError(
+                f"ScheduleEditor takes a TaskManager, a Document or a file's path, not {type(schedule).__name__}"
+            )
         pn.extension(inline=True)  # a notebook may have no way outside
         super().__init__(**params)
         post = poster(pn.state.curdoc) if pn.state.curdoc else None

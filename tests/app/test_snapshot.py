@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from warpdraft.app.notebook import ScheduleEditor
 from warpdraft.app.snapshot import snapshot
 from warpdraft.core import edits, store
@@ -30,6 +32,14 @@ def test_findings_come_with_their_witness():
 def test_names_are_text():
     bad = '<img src=x onerror="alert(1)">'
     assert "<img" not in snapshot(replace(DOCUMENT, name=bad, target=bad))
+
+
+@pytest.mark.parametrize("wrong", [5, None, {"name": "x"}])
+def test_an_editor_says_what_it_takes(wrong):
+    with pytest.raises(
+        TypeError, match=f"TaskManager, a Document or a file's path, not {type(wrong).__name__}"
+    ):
+        ScheduleEditor(wrong)
 
 
 def test_a_notebook_shows_and_writes_it(tmp_path):

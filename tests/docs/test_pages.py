@@ -54,6 +54,14 @@ def test_the_rules_are_in_step():
     assert docs_blocks.same(read("hazards"), docs_hazards.page()), f"docs/hazards.md is {STALE}"
 
 
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_errors_that_are_shown_are_meant(name):
+    for block, expected in docs_blocks.output_blocks(read(name)):
+        shown = re.findall(r"^\w*(?:Error|Exception)(?=:)", expected.body if expected else "", re.MULTILINE)
+        assert not shown or "raises" in block.info, f"line {block.line}"
+        assert set(shown) <= {"ScheduleError", "DocumentError"}, f"line {block.line} shows {shown}"
+
+
 @every_page
 def test_links_lead_somewhere(path):
     prose = docs_blocks.FENCE.sub("", path.read_text(encoding="utf-8"))
