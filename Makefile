@@ -4,12 +4,13 @@ VENV ?= .venv
 PORT ?=
 OPEN ?= assets/examples/persistent_gemm.warpdraft.json
 
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := $(VENV)/bin
 # What is installed is stamped with the content of pyproject.toml.
 KEY := $(shell cksum < pyproject.toml | tr ' ' '-')
 APP_READY := $(VENV)/ready/app-$(KEY)
 TEST_READY := $(VENV)/ready/test-$(KEY)
-PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/pip install --quiet
 PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
@@ -21,7 +22,7 @@ help: ## say what can be done
 
 app: $(APP_READY) ## install what is missing, then open the editor (PORT=5006, OPEN=file.warpdraft.json)
 	@scripts/setup_system.sh $(VENV) graphviz
-	$(BIN)/warpdraft show $(OPEN) $(if $(PORT),--port $(PORT))
+	$(BIN)/warpdraft show "$(OPEN)" $(if $(PORT),--port $(PORT))
 
 test: dev lint ## install what is missing, then check and test everything
 	$(PYTEST)
