@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from .document import Document, Guard, Loop, Node, Op, OpKind
+from .document import Document, Guard, Loop, Node, Op, OpKind, Pipeline, Storage
 from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
 
 TARGETS = {
@@ -62,6 +62,8 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
                     f"resources[{i}].works[{j}].role",
                     f'a role is "producer" or "consumer", not {work.role!r}',
                 )
+        yield from _stages(f"resources[{i}].pipeline", resource.pipeline)
+        yield from _stages(f"resources[{i}].storage", resource.storage)
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
@@ -70,6 +72,11 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         yield f"tasks[{[t.name for t in document.tasks].index('')}].name", "a task needs a name"
     yield from _kernel(document)
     yield from _references(document, names)
+
+
+def _stages(path: str, staged: Pipeline | Storage | None) -> Iterator[tuple[str, str]]:
+    if staged is not None and isinstance(staged.stages, int) and staged.stages < 1:
+        yield f"{path}.stages", f"there is at least 1 stage, not {staged.stages}"
 
 
 def _kernel(document: Document) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ IDENTIFIER = st.from_regex(r"[a-z][a-z0-9_]{0,4}", fullmatch=True).filter(lambda
 WORK_NAME = IDENTIFIER.filter(is_work_name)
 PARAMETER = IDENTIFIER.filter(lambda s: s not in ("self", "stage", "tx"))
 SMALL = st.integers(0, 9)
+STAGES = st.integers(1, 9)
 COUNT = st.none() | SMALL
 VALUE = st.recursive(
     st.none()
@@ -78,7 +79,7 @@ WORK = st.builds(
 )
 PIPELINE = st.builds(
     d.Pipeline,
-    stages=SMALL,
+    stages=STAGES,
     type=st.sampled_from(["", "TmaAsync", "AsyncAsync", "UmmaAsync", "Unknown"]),
     bytes=COUNT,
     producer_count=COUNT,
@@ -95,7 +96,7 @@ PIPELINE = st.builds(
 STORAGE = st.builds(
     d.Storage,
     bytes=st.sampled_from([0, 100, 128, 256]),
-    stages=SMALL,
+    stages=STAGES,
     alignment=st.sampled_from([1, 128, 1024]),
     parts=st.sampled_from([(), (d.Part("a", 0, 128), d.Part("b", 128, 128)), (d.Part("part", 8, 8),)]),
     alias=st.sampled_from(["", "shared"]),

@@ -59,6 +59,7 @@ def text(**changes):
     return json.dumps({"warpdraft": 1, "name": "d", **changes})
 
 
+KERNEL = {"name": "k"}
 TASK = {"name": "t", "warp_idx": 0, "num_warps": 1}
 
 
@@ -90,6 +91,11 @@ def op(**fields):
         (text(tasks=[{**TASK, "body": [op(), op()]}]), "tasks[0].body[1].id: 't.01' is already the id"),
         (text(tasks=[{**TASK, "body": [op(kind="wait", target="r")]}]), "target: nothing is called 'r'; declare it"),
         (text(tasks=[{**TASK, "src": ["r"]}]), "tasks[0].src[0]: nothing is called 'r'"),
+        (text(resources=[{"name": "r", "pipeline": {"stages": -8}}]), "resources[0].pipeline.stages: there is at least 1"),
+        (text(resources=[{"name": "r", "storage": {"bytes": 8, "stages": 0}}]), "resources[0].storage.stages: there is"),
+        (text(kernel={**KERNEL, "trip_counts": {"k": {"is": "operation", "operator": "**", "left": 2, "right": 3}}}),
+         "kernel.trip_counts.k: operator '**' is not one of"),
+        (text(kernel={**KERNEL, "trip_counts": {"k": {"is": {}}}}), "kernel.trip_counts.k.is: unknown kind an object"),
         (text(tasks=[TASK, TASK]), "tasks[1].name: two tasks are called 't'"),
         (text(graph=[{"upstream": "r", "downstream": "r"}]), "graph[0].upstream: nothing is called 'r'"),
         (text(resources=[{"name": "r"}], groups=[{"name": "r", "kind": "wgmma"}]), "'r' is already the name of a resource"),
