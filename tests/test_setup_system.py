@@ -121,3 +121,11 @@ def test_missing_chromium_is_said(machine):
     assert "chromium: NONE (none found, no apt-get here" in said
     assert "Error: download failed" in said
     assert "Browser tests will be skipped" in said
+
+
+def test_make_app_takes_a_name_with_blanks():
+    if not shutil.which("make"):
+        pytest.skip("make is not installed")
+    command = ["make", "--no-print-directory", "-n", "app", "OPEN=my file.warpdraft.json"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert 'show "my file.warpdraft.json"' in done.stdout, done.stderr
