@@ -11,6 +11,8 @@ from warpdraft.core.store import DocumentError
 from .files import autosave_of
 from .worker import Worker
 
+MOST = 9  # states that wait for a decision
+
 
 class Autosave:
     """Writes in the background, the newest document only. ``problem`` tells why the last one could not be kept."""
@@ -19,27 +21,67 @@ class Autosave:
         self._save = save
         self._worker = Worker("warpdraft-autosave", linger=5.0)
         self.problem = ""
+        self._offers: list[tuple[int, Document]] = []  # what was found and waits for the person's decision
+        self._left: set[Path] = set()  # decided about: to be removed once the next state is on disk
+        self._own = 1
+
+    def reset(self) -> None:
+        """Another document: nothing is offered."""
+        self._offers, self._left, self._own = [], set(), 1
+
+    def look(self, path: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
+        """Find what was left beside ``path`` and differs from its ``document``, and give the first. Until it is decided
+        about, unsaved changes go to another file."""
+        self.reset()
+        for number in range(1, MOST + 1):
+            other = _found(autosave_of(path, number), document, load)
+            if other is not None:
+                self._offers.append((number, other))
+        return self._next()
+
+    def decided(self, path: Path) -> Document | None:
+        """The person has decided about the first offer; give the next."""
+        if self._offers:
+            number, _ = self._offers.pop(0)
+            self._left |= {autosave_of(path, number), autosave_of(path, self._own)}
+        return self._next()
+
+    def _next(self) -> Document | None:
+        taken = {number for number, _ in self._offers}
+        self._own = next(n for n in range(1, MOST + 2) if n not in taken)
+        return self._offers[0][1] if self._offers else None
+
+    def _tidy(self, *but: Path) -> None:
+        while self._left:
+            left = self._left.pop()
+            if left not in but:
+                left.unlink(missing_ok=True)
 
     def keep(self, document: Document, path: Path, kept: Callable[[], None] = lambda: None) -> None:
         """Keep ``document`` as the unsaved state of ``path``; ``kept`` is called when it is on disk."""
+        place = autosave_of(path, self._own)
 
         def job(stale: Callable[[], bool]) -> None:
             try:
-                self._save(document, autosave_of(path))
+                self._save(document, place)
                 self.problem = ""
                 kept()
-            except DocumentError as error:
+                self._tidy(place)
+            except (DocumentError, OSError) as error:
                 self.problem = str(error)
 
         self._worker.submit(job)
 
-    def drop(self, *paths: Path | None) -> None:
-        """Forget the unsaved state of ``paths``."""
+    def drop(self, path: Path | None, replaced: Path | None = None) -> None:
+        """Forget the unsaved state of ``path``, and that of ``replaced``, another file; what is offered stays."""
+        own = autosave_of(path, self._own) if path else None
+        other = autosave_of(replaced) if replaced and replaced != path else None
 
         def job(stale: Callable[[], bool]) -> None:
             try:
-                for path in filter(None, paths):
-                    autosave_of(path).unlink(missing_ok=True)
+                for file in filter(None, (own, other)):
+                    file.unlink(missing_ok=True)
+                self._tidy()
             except OSError as error:
                 self.problem = str(error)
 
@@ -55,14 +97,13 @@ class Autosave:
         written = path.exists() or not autosave_of(path).is_file()
         return load(path if written else autosave_of(path)), written
 
-    @staticmethod
-    def found(path: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
-        """What was left beside ``path`` and differs from its ``document``; a broken or missing autosave is None."""
-        kept = autosave_of(path)
-        if not kept.is_file():
-            return None
-        try:
-            other = load(kept)
-        except DocumentError:
-            return None
-        return other if other != document else None
+
+def _found(kept: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
+    """What ``kept`` holds, if it differs from ``document``; a broken or missing autosave is None."""
+    if not kept.is_file():
+        return None
+    try:
+        other = load(kept)
+    except DocumentError:
+        return None
+    return other if other != document else None

@@ -46,7 +46,7 @@ def save_as(page: Page, intent: Intent) -> None:
     except OutsideFolder as error:
         page.session.say("error", str(error))
         return
-    page.session.save(path)
+    page.session.save(path, bool(intent.get("over")))
 
 
 def download(page: Page, intent: Intent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from importlib.resources import files
@@ -66,6 +67,14 @@ def example_documents() -> tuple[Path, ...]:
     return tuple(sorted(examples().glob(f"*{SUFFIX}")))
 
 
-def autosave_of(path: Path) -> Path:
-    """Where unsaved changes of ``path`` are kept."""
-    return path.with_name(path.name + AUTOSAVE)
+def autosave_of(path: Path, number: int = 1) -> Path:
+    """Where unsaved changes of ``path`` are kept; a higher ``number`` while the lower ones wait for a decision."""
+    return path.with_name(path.name + AUTOSAVE + (str(number) if number > 1 else ""))
+
+
+def fingerprint(path: Path | None) -> str:
+    """Tells one content of a file from another; "" where there is no file."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+    except OSError:
+        return ""

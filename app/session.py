@@ -19,6 +19,8 @@ from warpdraft.core.store import DocumentError
 
 from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
+from .files import fingerprint
+from .saving import save
 from .tools import TOOLS, Tools
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
@@ -75,6 +77,7 @@ class Session(param.Parameterized):
         self._new_analyst = analyst
         self._analyst, self._second = analyst(), analyst()
         self._autosave = Autosave(tools.save)
+        self.seen = fingerprint(path)  # the file as it was read or written last
         self._begun: Document | None = None  # a new document as it was at the start
         self._notices = 0
         self._told = False
@@ -185,18 +188,20 @@ class Session(param.Parameterized):
 
     def open(self, path: Path) -> bool:
         """Show the document in ``path``, with a new history; a bad file becomes a notice and changes nothing."""
+        self._autosave.wait()
+        seen = fingerprint(path)
         try:
             document, written = Autosave.read(path, self.tools.load)
         except DocumentError as error:
             self.say("error", str(error))
             return False
-        self._autosave.wait()
         if not written:
             self.start(document, path)
             self._begun = None
             return True
         self._show(document, path, document)
-        self.recovery = self._autosave.found(path, document, self.tools.load)
+        self.seen = seen
+        self.recovery = self._autosave.look(path, document, self.tools.load)
         return True
 
     def _show(self, document: Document, path: Path | None, saved: Document) -> None:
@@ -204,6 +209,7 @@ class Session(param.Parameterized):
             self._autosave.drop(self.path)  # nothing was done on it
             self._autosave.wait()
         self._begun = None
+        self._autosave.reset()
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self.history = path, saved, History(document)
             self.revision += 1
@@ -217,33 +223,36 @@ class Session(param.Parameterized):
         """A new document, whose file comes with the first save; until then its autosave stands for it."""
         self._autosave.wait()
         self._show(document, path, UNWRITTEN)
+        self.seen = ""
         self._begun = document
         self._keep_autosave()
 
-    def save(self, path: Path | None = None) -> bool:
-        """Write the document to ``path`` (its file, if not given), atomically; the autosave is then done with."""
-        target = path or self.path
-        if target is None:
-            self.say("error", "This document has no file yet: use Save as")
-            return False
-        try:
-            self.tools.save(self.document, target)
-        except DocumentError as error:
-            self.say("error", f"Not saved: {error}")
-            return False
-        self._autosave.drop(target, self.path or target)
+    def save(self, path: Path | None = None, over: bool = False) -> bool:
+        """Write the document to ``path`` (its file, if not given), atomically; the autosave is then done with. Asks first
+        where that would replace what another has written there, unless ``over``."""
+        return save(self, path, over)
+
+    def written(self, document: Document, path: Path) -> None:
+        """``path`` holds ``document`` from now on, and is this session's file."""
+        moved = path != self.path
+        self._autosave.drop(self.path, path)
+        self._autosave.wait()
         with param.parameterized.batch_call_watchers(self):
-            self.path, self.saved, self._begun = target, self.document, None
-        self.say("done", f"Saved {target.name}")
-        return True
+            self.path, self.saved, self._begun, self.seen = path, document, None, fingerprint(path)
+            if moved:
+                self._autosave.reset()  # what is offered belongs to the former file, and stays beside it
+                self.recovery = None
+            self._become(self.history.push(document, "Name it as its file"))
 
     def recover(self, accept: bool) -> None:
-        """Take up the unsaved changes that were found, or throw them away."""
-        document, self.recovery = self.recovery, None
-        if document is not None and accept:
+        """Take up the unsaved changes that were found, or throw them away; then the next that were found are offered."""
+        document, path = self.recovery, self.path
+        if document is None or path is None:
+            return
+        self.recovery = self._autosave.decided(path)
+        if accept:
             self._become(self.history.push(document, "Recovered changes"))
-        elif self.path is not None:
-            self._autosave.drop(self.path)
+        self._keep_autosave()
 
     def _keep_autosave(self) -> None:
         if self.path is None:
@@ -380,10 +389,12 @@ def open_session(
     path: Path, tools: Tools = TOOLS, post: Post | None = None, analyst: Callable[[], Analyst] = Child
 ) -> Session:
     """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
+    seen = fingerprint(path)
     document, written = Autosave.read(path, tools.load)
     session = Session(document, path, tools, post, analyst)
+    session.seen = seen
     if written:
-        session.recovery = session._autosave.found(path, document, tools.load)
+        session.recovery = session._autosave.look(path, document, tools.load)
     else:
         session.saved = UNWRITTEN
     return session

@@ -30,7 +30,7 @@ class Notice:
     kind: str
     text: str
     number: int = 0  # tells two equal notices apart
-    action: Any = None  # what a button beside it does: {"label", "intent"}
+    action: Any = None  # what a button beside it does: {"label", "intent"}, or a tuple of those
 
 
 @dataclass(frozen=True, slots=True)

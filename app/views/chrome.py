@@ -27,7 +27,12 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
             for s in session.document.symbols
         ],
         "verdict": verdict_view(session.report.value, session.checking, session.report.problem),
-        "notice": {"kind": notice.kind, "text": notice.text, "action": notice.action, "number": notice.number}
+        "notice": {
+            "kind": notice.kind,
+            "text": notice.text,
+            "actions": notice.action if isinstance(notice.action, tuple) else [notice.action] if notice.action else [],
+            "number": notice.number,
+        }
         if notice
         else None,
         "recovery": session.recovery is not None,

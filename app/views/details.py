@@ -13,7 +13,7 @@ from warpdraft.core.findings import Finding, Fix, Report
 from warpdraft.core.hazards import HAZARDS
 
 from . import words
-from .findings import finding_key
+from .findings import FIXABLE, finding_key
 from .forms import form_of
 
 Fixes = Mapping[str, tuple[Fix, ...] | None]
@@ -30,7 +30,10 @@ def details_view(
     if kind == "finding":
         finding = find(report, ids[0])
         return (
-            finding_details(document, finding, fixes.get(ids[0], finding.fixes))
+            {
+                **finding_details(document, finding, fixes.get(ids[0], finding.fixes)),
+                "searched": fixes.get(ids[0]) == () and finding.code in FIXABLE,
+            }
             if finding
             else {"kind": "empty"}
         )
@@ -62,7 +65,7 @@ def finding_details(document: Document, finding: Finding, fixes: tuple[Fix, ...]
         "fixes": [{"title": fix.title, "diff": diff(document, fix)} for fix in fixes or ()],
         "searching": fixes is None,
         "rule": rule.rule if rule else "",
-        "why": rule.why if rule else "",
+        "harm": rule.why if rule else "",
     }
 
 

@@ -47,8 +47,8 @@ def reopen(path):
 
 @pytest.fixture
 def session(tmp_path):
+    TOOLS.save(sample.gemm(), tmp_path / "gemm.warpdraft.json")
     session = new(sample.gemm(), tmp_path / "gemm.warpdraft.json")
-    TOOLS.save(session.document, session.path)
     yield session
     session.close()
 

@@ -94,10 +94,11 @@ def test_a_finding_is_explained_with_its_fix_as_a_diff():
     key = findings_view(REPORT)["items"][0]["key"]
     assert find(REPORT, key) is ERROR
     view = details_view(GEMM, REPORT, "finding", (key,))
-    assert view["case"] == "k_tiles = 3" and view["rule"] and view["why"]
+    assert view["case"] == "k_tiles = 3" and view["rule"] and view["harm"]
     signs = [sign for sign, _ in view["fixes"][0]["diff"]]
     assert "+" in signs and "-" in signs
     assert details_view(GEMM, None, "finding", (key,)) == {"kind": "empty"}
+    assert not view["searched"] and details_view(GEMM, REPORT, "finding", (key,), {key: ()})["searched"]
 
 
 def test_changes_name_what_differs():

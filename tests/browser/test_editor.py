@@ -154,6 +154,9 @@ def test_save_and_recovery(editor, address, folder):
     editor.page.wait_for_timeout(300)
     editor.open(address)  # as after a crash: the tab is gone, the autosave is there
     assert editor.verdict == "Safe"
+    graph = editor.page.locator(".warpdraft .pane.graph").bounding_box()
+    offer = editor.page.locator(".warpdraft .offered").bounding_box()
+    assert offer["y"] + offer["height"] <= graph["y"]  # covers nothing
     editor.edited(lambda: editor.page.get_by_role("button", name="Restore").click())
     assert editor.verdict == "Unsafe"
     editor.press("Control+s")
@@ -247,6 +250,7 @@ def test_a_drag_from_node_to_node_adds_a_dependency(editor):
         mouse.move(x, start["y"] + (end["y"] - start["y"]) * step / 10 + end["height"] / 2)
     editor.edited(mouse.up)
     editor.page.locator(".warpdraft .details h2", has_text="queue → acc").wait_for()
+    editor.edited(lambda: editor.press("Control+z"))  # the keys act after the mouse, too
 
 
 def test_timeline_keys_zoom_and_bars_select(editor):
@@ -291,6 +295,7 @@ def test_a_fix_is_shown_as_a_difference_and_applied(editor):
     editor.page.get_by_label("Open document").select_option("broken_arrival_count.warpdraft.json")
     editor.page.locator(".warpdraft .verdict.unsafe").wait_for()
     editor.page.locator(".warpdraft .finding", has_text="WD201").get_by_role("button", name="fix").click()
+    assert editor.page.locator(".warpdraft .explained .page").last.inner_text()  # why it hurts
     fix = editor.page.locator(".warpdraft .fix")
     fix.locator(".diff .plus").first.wait_for()
     editor.edited(lambda: fix.get_by_role("button", name="Apply").click())

@@ -37,6 +37,7 @@ function Finding({ data, send, open }) {
       {data.case && <p class="case">shown with {data.case}</p>}
       {data.notes.map((note) => <p class="note" key={note}>{note}</p>)}
       {data.searching && <p class="note" role="status">Looking for a fix that verifies…</p>}
+      {data.searched && !data.fixes.length && <p class="note" role="status">No fix that verifies was found.</p>}
       {data.fixes.map((fix, index) => (
         <section class="fix" key={fix.title} aria-label={`Fix: ${fix.title}`}>
           <header><b>{fix.title}</b><Button kind="small primary" icon="ok" onClick={() => send({ type: "fix", key: data.key, index })}>Apply</Button></header>
@@ -56,7 +57,7 @@ function Finding({ data, send, open }) {
           </ol>
         </section>
       )}
-      {data.rule && <section aria-label="Rule"><h3>The rule</h3><p class="page">{data.rule}</p><h3>Why it hurts</h3><p class="page">{data.why}</p></section>}
+      {data.rule && <section aria-label="Rule"><h3>The rule</h3><p class="page">{data.rule}</p><h3>Why it hurts</h3><p class="page">{data.harm}</p></section>}
     </article>
   );
 }

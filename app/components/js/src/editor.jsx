@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Toolbar } from "./toolbar.jsx";
+import { Offer, Toolbar } from "./toolbar.jsx";
 import { Resources } from "./resources.jsx";
 import { Graph } from "./graph.jsx";
 import { Schedule } from "./schedule.jsx";
@@ -50,6 +50,7 @@ export function Editor({ state, send, model, root, timeline, lost }) {
   return (
     <>
       <Toolbar {...shared} chrome={state.chrome} files={state.files} theme={theme} setTheme={setTheme} setDialog={setDialog} open={open} />
+      {state.chrome.recovery && <Offer send={send} />}
       <main class="panes" style={{
         "--left": `${sizes.left}px`, "--right": `${sizes.right}px`, "--graph": `${sizes.graph}px`, "--bottom": `${sizes.bottom}px`,
       }}>

@@ -83,10 +83,17 @@ export function render({ model }) {
     draw(<Editor state={panes} send={send} model={model} root={root} timeline={timeline} lost={lost} />, root);
     // What had the focus may be gone: then the keys go on working.
     if (focused && !root.contains(root.getRootNode().activeElement)) root.focus({ preventScroll: true });
+    requestAnimationFrame(() => setTimeout(keepFocus, 40)); // a drawing is replaced after the frame
     const chrome = panes.chrome;
     root.dataset.revision = chrome?.revision ?? "";
     root.dataset.kept = panes.kept ?? "";
     root.dataset.checked = chrome && !chrome.verdict.checking ? chrome.revision : "";
+  };
+  /* After a mouse edit nothing may have the focus: then the editor takes it, if it was used last. */
+  let used = false;
+  addEventListener("pointerdown", (event) => { used = event.composedPath().includes(root); }, true);
+  const keepFocus = () => {
+    if (used && root.isConnected && (document.activeElement ?? document.body) === document.body) root.focus({ preventScroll: true });
   };
   const redraw = () => {
     if (pending) return;

@@ -6,13 +6,14 @@ const TARGETS = ["sm_90a", "sm_100a"];
 const NEW = "\u0000new"; // no file is called that
 
 export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open }) {
+  const [asking, setAsking] = useState(false);
   return (
     <header class="toolbar" role="toolbar" aria-label="Document">
       <span class="brand" aria-hidden="true"><b>warp</b>draft</span>
       <Files chrome={chrome} files={files} send={send} setDialog={setDialog} />
       <span class="group">
         <Button icon="save" label="Save" title="Save (Ctrl+S)" disabled={!chrome.dirty && chrome.file} onClick={() => send({ type: "save" })} />
-        <SaveAs chrome={chrome} send={send} />
+        <SaveAs chrome={chrome} send={send} asking={asking} setAsking={setAsking} />
         <Button icon="download" label="Download the document" onClick={() => send({ type: "download" })} />
       </span>
       <span class="group">
@@ -45,8 +46,19 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
         <Button icon="theme" label={theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => setTheme(theme === "dark" ? "light" : "dark")} />
         <Button icon="help" label="Keys" title="Keys (?)" onClick={() => setDialog({ kind: "help" })} />
       </span>
-      <Notice chrome={chrome} send={send} />
+      <Notice chrome={chrome} send={send} askName={() => setAsking(true)} />
     </header>
+  );
+}
+
+/* A row of its own: it may stand for long, and must not cover what is below. */
+export function Offer({ send }) {
+  return (
+    <div class="offered" role="alert">
+      <span>Unsaved changes of this file were found. They are kept until you decide.</span>
+      <Button kind="small" onClick={() => send({ type: "recover", accept: true })}>Restore</Button>
+      <Button kind="small" onClick={() => send({ type: "recover", accept: false })}>Discard</Button>
+    </div>
   );
 }
 
@@ -73,8 +85,7 @@ function Files({ chrome, files, send, setDialog }) {
   );
 }
 
-function SaveAs({ chrome, send }) {
-  const [asking, setAsking] = useState(false);
+function SaveAs({ chrome, send, asking, setAsking }) {
   if (!asking) return <Button label="Save as" kind="small" onClick={() => setAsking(true)}>Save as</Button>;
   const done = (event) => {
     event.preventDefault();
@@ -92,28 +103,21 @@ function SaveAs({ chrome, send }) {
 
 const LASTS = 4000; // milliseconds that a line stays which nobody has to act on
 
-function Notice({ chrome, send }) {
+function Notice({ chrome, send, askName }) {
   const notice = chrome.notice;
   useEffect(() => {
     if (!notice || notice.kind === "error") return undefined;
     const timer = setTimeout(() => send({ type: "dismiss" }), LASTS);
     return () => clearTimeout(timer);
   }, [notice?.number]);
-  if (chrome.recovery) {
-    return (
-      <span class="notice sev-info" role="alert">
-        <span class="said">Unsaved changes of this file were found</span>
-        <Button kind="small" onClick={() => send({ type: "recover", accept: true })}>Restore</Button>
-        <Button kind="small" onClick={() => send({ type: "recover", accept: false })}>Discard</Button>
-      </span>
-    );
-  }
   return (
     <span class={`notice ${notice ? `sev-${notice.kind}` : ""}`} role={notice?.kind === "error" ? "alert" : "status"} title={notice?.text}>
       {notice && <>
         {notice.kind === "error" && <Icon name="error" />}{notice.kind === "done" && <Icon name="ok" />}
         <span class="said">{notice.text}</span>
-        {notice.action && <Button kind="small" onClick={() => send(notice.action.intent)}>{notice.action.label}</Button>}
+        {notice.actions.map(({ label, intent }) => (
+          <Button key={label} kind="small" onClick={() => (intent.type === "ask_name" ? (askName(), send({ type: "dismiss" })) : send(intent))}>{label}</Button>
+        ))}
         <Button icon="close" kind="small bare" label="Dismiss" onClick={() => send({ type: "dismiss" })} />
       </>}
     </span>
