@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from .tools import TOOLS, Tools
 
 PATIENCE = 0.25  # seconds; an unwanted question that takes longer is ended, a shorter one is waited for
 POLL = 0.02  # seconds
+BUDGET = 120.0  # seconds of one question; what takes longer is ended, and said so
 REST = 2.0  # seconds after which a spare process is replaced: not while a page is being opened
 
 
@@ -101,14 +103,15 @@ SPARES = Spares()
 
 def _start() -> subprocess.Popen:
     # A session of its own: an interrupt meant for a notebook's kernel must not end it.
-    command = [sys.executable, "-m", "warpdraft.app.analyst"]
+    command = [sys.executable, "-m", "warpdraft.app.analyst", str(os.getpid())]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
 
 class Child:
     """Answers in another process, so that long checks neither slow the page nor hold up the next one."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: float = BUDGET) -> None:
+        self._budget = budget
         self._process: subprocess.Popen | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -132,6 +135,9 @@ class Child:
             if self._closed or (unwanted() and time.monotonic() - start > PATIENCE):
                 self._end()
                 raise Unwanted
+            if time.monotonic() - start > self._budget:
+                self._end()
+                raise Failed(f"ended: it took more than {self._budget:g} s")
         reply = read_frame(process.stdout)
         if reply is None:
             raise EOFError(f"exit code {process.wait()}")

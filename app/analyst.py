@@ -10,11 +10,15 @@ import contextlib
 import os
 import pickle
 import sys
+import threading
+import time
 from typing import Any, BinaryIO
 
 from .tools import TOOLS
 
 LENGTH = 8  # bytes
+MEMORY = 8 << 30  # bytes of address space
+WATCH = 0.5  # seconds between looks whether the editor is still there
 
 
 def main() -> None:
@@ -30,8 +34,31 @@ def main() -> None:
         write_frame(answers, reply)
 
 
+def end_with(parent: int) -> None:
+    """End this process when ``parent`` is no longer its parent, also in the middle of a computation."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="warpdraft-parent", daemon=True).start()
+
+
+def limit_memory() -> None:
+    """Sizes that no machine has must end in a message, not in a machine without memory."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
 def problem_of(error: Exception) -> str:
     """An analysis' failure in words: expected ones say what they mean themselves."""
+    if isinstance(error, MemoryError):
+        return f"it needs more than {MEMORY >> 30} GiB of memory"
     expected = type(error).__name__ in ("LoweringError", "DocumentError", "EditError", "TraceError")
     return str(error) if expected else f"{type(error).__name__}: {error}"
 
@@ -53,5 +80,8 @@ def write_frame(stream: BinaryIO, value: Any) -> None:
 
 
 if __name__ == "__main__":
+    limit_memory()
+    if len(sys.argv) > 1:
+        end_with(int(sys.argv[1]))
     with contextlib.suppress(BrokenPipeError):  # the editor has ended, or been killed
         main()

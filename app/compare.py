@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpdraft.core.document import Document
+from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Report
+from warpdraft.core.limits import too_large
 from warpdraft.core.simulate import Timeline, default_values, simulate
 from warpdraft.core.verify import verify
 
@@ -47,6 +49,8 @@ def compare(
 
 def _predict(document: Document, counts: Mapping[str, int]) -> Timeline:
     known = default_values(document)
+    if reason := too_large(document):
+        raise EditError(reason)
     return simulate(document, {**known, **{k: v for k, v in counts.items() if k in known}})
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from warpdraft.core.describe import iteration, words
 from warpdraft.core.document import Document
 from warpdraft.core.findings import Finding, Step
+from warpdraft.core.limits import too_large
 from warpdraft.core.program import EventKind, Stream
 from warpdraft.core.simulate import default_values
 from warpdraft.core.stepper import Move, State, Stepper
@@ -34,6 +35,8 @@ class Debugger:
     note: str = ""
 
     def __post_init__(self) -> None:
+        if reason := too_large(self.document):
+            raise ValueError(reason)
         values = {**default_values(self.document), **self.values}
         self.stepper = Stepper(unroll(self.document, values, representatives=True))
         self.states = [self.stepper.start]

@@ -33,6 +33,7 @@ from warpdraft.core.edits import (
     SetTask,
     find,
 )
+from warpdraft.core.limits import MAX_WARPS
 from warpdraft.core.tree import find_target
 
 from . import typed
@@ -72,7 +73,10 @@ def _task(name: str, key: str, text: str) -> Edit:
             return SetTask(name, key, typed.names(text))
         case "num_registers":
             return SetTask(name, key, typed.number(text, "registers"))
-    return SetTask(name, key, typed.needed_number(text, key))
+    value = typed.needed_number(text, key)
+    if key == "num_warps" and value > MAX_WARPS:
+        raise typed.NotUnderstood(f"a task has at most {MAX_WARPS} warps")
+    return SetTask(name, key, value)
 
 
 def _declared(document: Document, name: str, key: str, value: Typed) -> Edit:

@@ -44,7 +44,7 @@ def carry_out(session: Session, intent: Intent) -> bool:
     try:
         action(session, intent)
     except (EditError, typed.NotUnderstood) as error:
-        session.say("error", str(error))
+        session.say("error", typed.plain(str(error)))
     except Stale:
         session.say("info", "The schedule had changed meanwhile: please try again")
     except (KeyError, TypeError, ValueError) as error:
@@ -244,8 +244,9 @@ def _select(session: Session, intent: Intent) -> None:
 
 def _trips(session: Session, intent: Intent) -> None:
     value = typed.needed_number(str(intent["value"]), intent["name"])
-    if not 0 <= value <= 4096:
-        raise typed.NotUnderstood(f"{intent['name']} must lie in 0 .. 4096")
+    least = next((s.min for s in session.document.symbols if s.name == intent["name"]), 0)
+    if not least <= value <= 4096:
+        raise typed.NotUnderstood(f"{intent['name']} must lie in {least} .. 4096")
     session.set_trip_counts({intent["name"]: value})
 
 

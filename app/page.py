@@ -11,6 +11,8 @@ from typing import Any
 
 import panel as pn
 
+from warpdraft.core.limits import too_large
+
 from . import debug_intents, file_intents, intents
 from .compare_pane import ComparePane
 from .components.editor import EditorComponent
@@ -109,6 +111,8 @@ class Page:
         if any(event.name == "report" and event.new == Result() for event in events):
             self._timeline.forget()  # another document was opened
             self._compare.forget()
+            self._runner.forget()
+            self._draw(("log", "chrome"))
         self._draw(tuple(pane for pane, values in DEPENDS.items() if names.intersection(values)))
         if "timeline" in names:
             self._draw_timeline()
@@ -275,6 +279,9 @@ class Page:
         self._compare.receive(intent)
 
     def _debug(self, intent: Mapping[str, Any]) -> None:
+        if reason := too_large(self.session.document):
+            self.session.say("error", f"Nothing to debug: {reason}")
+            return
         if self._debugger is None:
             self._debugger = Debugger(self.session.document, self.session.trip_counts)
         report, key = self.session.report.value, str(intent.get("key", ""))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,13 @@ class Runner:
             target=self._follow, args=(command, after), name="warpdraft-run", daemon=True
         ).start()
 
+    def forget(self) -> None:
+        """Another document is shown: end what runs for the former one, and clear its result."""
+        with self._lock:
+            if self.running:
+                self.cancel("forgotten")
+            self.state = RunState(self.state.state) if self.running else RunState()
+
     def cancel(self, why: str = "stopped") -> None:
         """End the run with everything that it started."""
         self._ending = self._ending or why
@@ -125,6 +132,8 @@ class Runner:
 
     def _ended(self, code: int, output: str) -> RunState:
         lines = self.state.lines
+        if self._ending == "forgotten":
+            return RunState()
         if self._ending == "late":
             return RunState(
                 "late", (*lines, f"stopped after {self._limit:.0f} s"), summary="stopped: time limit"
@@ -160,10 +169,34 @@ def has_gpu() -> bool:
 
 def log_view(state: RunState) -> dict[str, Any]:
     """The run log as the page shows it."""
-    facts = [
-        [name, _short(value)] for name, value in state.result.items() if not isinstance(value, dict | list)
-    ]
+    facts = list(_facts(state.result))
     return {"state": state.state, "lines": list(state.lines), "facts": facts, "summary": state.summary}
+
+
+WORDS = {
+    "error": "relative error",
+    "relative_error": "relative error",
+    "seconds": "median time",
+    "ratio": "of the library's speed",
+    "dtype": "values",
+}
+
+
+def _facts(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The result in words, as the command says it; ``ran``: the orders and seeds of the emulator."""
+    for name, value in result.items():
+        if name == "sizes" and isinstance(value, dict):
+            yield ["sizes", ", ".join(f"{size} = {number}" for size, number in value.items())]
+        elif name == "ran" and value:
+            orders = ", ".join(dict.fromkeys(str(order) for order, _ in value))
+            seeds = ", ".join(dict.fromkeys(str(seed) for _, seed in value))
+            if result.get("verdict") == "right":
+                yield ["in every order", f"{orders} (seed {seeds})"]
+        elif name in ("order", "seed") and result.get("verdict") == "right":
+            continue
+        elif not isinstance(value, dict | list) and value not in (None, ""):
+            text = f"{value * 1e6:.1f} us" if name == "seconds" else _short(value)
+            yield [WORDS.get(name, name.replace("_", " ")), text]
 
 
 def _short(value: Any) -> str:

@@ -22,6 +22,7 @@ from .autosave import Autosave
 from .files import fingerprint
 from .saving import save
 from .tools import TOOLS, Tools
+from .typed import plain
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
 from .views.graph import graph_view
@@ -100,7 +101,7 @@ class Session(param.Parameterized):
 
     @property
     def checking(self) -> bool:
-        """Whether the report speaks of an earlier document."""
+        """Whether the report is an earlier document's."""
         return self.report.revision != self.revision
 
     # Changing the document
@@ -116,7 +117,7 @@ class Session(param.Parameterized):
             for edit in edits:
                 document = edit.apply(document)
         except EditError as error:
-            self.say("error", str(error))
+            self.say("error", plain(str(error)))
             return False
         if broken := problem(document):
             self.say("error", f"That would break the document: {broken[1]}")
@@ -378,10 +379,8 @@ class Session(param.Parameterized):
 
     def close(self) -> None:
         """Stop the background work; the autosave stays for the next time."""
-        for worker in (self._checker, self._writer, self._drawer, self._questions):
-            worker.close()
-        self._analyst.close()
-        self._second.close()
+        for work in (self._checker, self._writer, self._drawer, self._questions, self._analyst, self._second):
+            work.close()
         self._autosave.wait()
 
 

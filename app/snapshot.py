@@ -8,6 +8,7 @@ from html import escape
 
 from warpdraft.core.document import Document
 from warpdraft.core.findings import Report
+from warpdraft.core.limits import too_large
 from warpdraft.core.simulate import default_values, simulate
 from warpdraft.core.verify import verify
 
@@ -70,6 +71,9 @@ def _page(document: Document, report: Report, counts: Mapping[str, int]) -> Iter
     yield "</div>"
     yield from _resources(document)
     known = default_values(document)
+    if reason := too_large(document):
+        yield f"<p>No timeline: {escape(reason)}</p></body></html>"
+        return
     timeline = simulate(document, {**known, **{k: v for k, v in counts.items() if k in known}})
     yield f"<h2>Predicted timeline</h2><p>{escape(facts_view(timeline)['summary'])}</p>"
     yield (

@@ -12,9 +12,11 @@ from typing import Any
 from warpdraft.backends.cutedsl import ExportRefused, export_module, lower
 from warpdraft.core import store
 from warpdraft.core.document import Document
+from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Finding, Fix, Report
 from warpdraft.core.fixes import fixes_for
-from warpdraft.core.simulate import simulate, to_perfetto
+from warpdraft.core.limits import too_large
+from warpdraft.core.simulate import Timeline, simulate, to_perfetto
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
@@ -24,14 +26,20 @@ from .why import why
 
 
 def predict(document: Document, counts: Mapping[str, int]) -> tuple[Drawing, dict[str, Any]]:
-    """The timeline as the page shows it: its drawing, and its facts."""
-    timeline = simulate(document, counts)
+    """The timeline as the page shows it: its drawing, and its facts. Raises EditError for sizes that no machine has."""
+    timeline = _simulated(document, counts)
     return drawing(timeline), facts_view(timeline)
+
+
+def _simulated(document: Document, counts: Mapping[str, int]) -> Timeline:
+    if reason := too_large(document):
+        raise EditError(reason)
+    return simulate(document, counts)
 
 
 def trace(document: Document, counts: Mapping[str, int]) -> str:
     """The predicted timeline as the text of a Perfetto trace."""
-    return json.dumps(to_perfetto(simulate(document, counts)), separators=(",", ":"))
+    return json.dumps(to_perfetto(_simulated(document, counts)), separators=(",", ":"))
 
 
 def measured(document: Document, text: str, clock: float | None) -> tuple[Drawing, tuple[str, ...]]:

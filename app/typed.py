@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,27 @@ from warpdraft.core.expressions import Integer, Operation, Symbol, ceil_div
 
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _CALLS = {"ceil_div", "min", "max"}
+
+
+# What the forms call the fields whose names appear in refusals.
+PLAIN = {
+    "producer_count": "arrivals on full",
+    "consumer_count": "arrivals on empty",
+    "producer_signal": "commit signals",
+    "consumer_signal": "release signals",
+    "num_warps": "warps",
+    "num_registers": "registers a thread",
+    "warp_idx": "first warp",
+    "skip_if": "skip if",
+    "advance_on_acquire": "advance on acquire",
+    "advance_on_wait": "advance on wait",
+}
+_PLAIN = re.compile(r"\bsymbol:(?=\w)|\b(?:" + "|".join(PLAIN) + r")\b")
+
+
+def plain(text: str) -> str:
+    """A refusal in the words of the forms, instead of the document's field names."""
+    return _PLAIN.sub(lambda found: PLAIN.get(found[0], ""), text)
 
 
 class NotUnderstood(Exception):

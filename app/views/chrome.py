@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from warpdraft.core.tree import placed
+
 from ..files import Folder
 from ..session import Session
 from .findings import verdict_view
@@ -13,6 +15,7 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
     """The toolbar's state."""
     history, notice = session.history, session.notice
     counts = session.trip_counts
+    action = notice.action if notice else None
     return {
         "name": session.document.name,
         "revision": session.revision,
@@ -26,11 +29,13 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
             {"name": s.name, "value": counts.get(s.name, s.min), "min": s.min}
             for s in session.document.symbols
         ],
-        "verdict": verdict_view(session.report.value, session.checking, session.report.problem),
+        "verdict": verdict_view(
+            session.report.value, session.checking, session.report.problem, not any(placed(session.document))
+        ),
         "notice": {
             "kind": notice.kind,
             "text": notice.text,
-            "actions": notice.action if isinstance(notice.action, tuple) else [notice.action] if notice.action else [],
+            "actions": action if isinstance(action, tuple) else [action] if action else [],
             "number": notice.number,
         }
         if notice

@@ -11,16 +11,42 @@ from warpdraft.core.document import Document, Op
 from warpdraft.core.tree import placed
 
 _ID = re.compile(r"\b[A-Za-z_]\w*\.\d+")
+_ASIDE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|#.*""")
 _LARGEST_SOURCE = 400_000  # bytes; a larger file is not shown
 
 
 def code_view(document: Document, text: str | None, problem: str = "") -> dict[str, Any]:
     """The module's lines, each with the ids of the ops named in it."""
     known = {place.node.id for place in placed(document)}
-    lines = []
+    lines: list[list] = []
+    ids: list[str] = []
+    depth = 0  # of brackets: a call that is not closed goes on, and belongs to its op
     for line in (text or "").splitlines():
-        lines.append([line, [id for id in _names(line) if id in known]])
+        own = [id for id in _names(line) if id in known]
+        ids = [*ids, *(id for id in own if id not in ids)] if depth > 0 else own
+        lines.append([line, ids])
+        depth = max(0, depth + _opened(line)) if ids else 0
     return {"lines": lines, "problem": problem}
+
+
+@lru_cache(8192)
+def _opened(line: str) -> int:
+    """How many brackets ``line`` leaves open; those in strings and comments do not count."""
+    code = _ASIDE.sub("", line)
+    return sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
+
+
+def _calls(lines: list[str], ids: dict[int, list[str]]) -> list[list]:
+    """The numbered ``lines`` with the ops that start there, also on the further lines of a call."""
+    marked: list[list] = []
+    held: list[str] = []
+    depth = 0
+    for number, line in enumerate(lines, 1):
+        own = ids.get(number, [])
+        held = [*held, *own] if depth > 0 else own
+        marked.append([line, held])
+        depth = max(0, depth + _opened(line)) if held else 0
+    return marked
 
 
 @lru_cache(8192)  # an edit changes few of the lines
@@ -42,8 +68,7 @@ def source_view(
     for file, ids in at_line.items():
         text = _read(file, folders)
         if text is not None:
-            numbered = enumerate(text.splitlines(), 1)
-            forms.append({"title": file, "lines": [[line, ids.get(number, [])] for number, line in numbered]})
+            forms.append({"title": file, "lines": _calls(text.splitlines(), ids)})
             break
     lines = [[line, []] for line in (written or "").splitlines()]
     forms.append({"title": "written back from the document", "lines": lines, "problem": problem})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from warpdraft.core.arrivals import derived_empty_count, derived_full_count
 from warpdraft.core.document import Document
 from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Finding, Fix, Report
@@ -16,6 +18,7 @@ from . import words
 from .findings import FIXABLE, finding_key
 from .forms import form_of
 
+NOT_FACTS = {"name", "source", "pipeline", "storage", "works"}  # told elsewhere, or not at all
 Fixes = Mapping[str, tuple[Fix, ...] | None]
 
 
@@ -82,7 +85,7 @@ def diff(document: Document, fix: Fix) -> list[list[str]]:
 
 def changes(before: Document, after: Document) -> list[list[str]]:
     """What differs between two documents, in the words of the schedule view."""
-    lines: list[list[str]] = []
+    lines = _fields(before, after)
     old, new = _texts(before), _texts(after)
     for name in dict.fromkeys((*old, *new)):
         hunk = list(difflib.unified_diff(old.get(name, []), new.get(name, []), lineterm="", n=1))[2:]
@@ -94,9 +97,6 @@ def changes(before: Document, after: Document) -> list[list[str]]:
 
 def _texts(document: Document) -> dict[str, list[str]]:
     texts = {task.name: words.schedule_text(task.body) for task in document.tasks}
-    texts["resources"] = [
-        _facts(item) for item in (*document.resources, *document.barriers, *document.mbarriers)
-    ]
     texts["tasks"] = [
         f"{t.name}: {words.warps_text(t.warp_idx, t.num_warps)}, registers {t.num_registers}"
         for t in document.tasks
@@ -113,12 +113,45 @@ def _texts(document: Document) -> dict[str, list[str]]:
     return texts
 
 
-def _facts(item: Any) -> str:
-    parts = [item.name]
-    for part in (getattr(item, "pipeline", None), getattr(item, "storage", None)):
-        if part is not None:
-            parts.append(str(part))
-    parts += [
-        f"{key}={getattr(item, key)}" for key in ("id", "threads", "count", "stages") if hasattr(item, key)
-    ]
-    return " ".join(parts)
+def _fields(before: Document, after: Document) -> list[list[str]]:
+    """Resources and barriers that came or went, and of the others the fields that differ: ``stages: 4 → 3``."""
+    lines: list[list[str]] = []
+    old, new = _declared(before), _declared(after)
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new or name not in old:
+            lines += [["@", "resources"], ["-" if name in old else "+", name]]
+            continue
+        was, now = _facts(before, old[name]), _facts(after, new[name])
+        changed = [key for key in dict.fromkeys((*was, *now)) if was.get(key) != now.get(key)]
+        if changed:
+            lines.append(["@", name])
+            lines += [[" ", f"{key}: {was.get(key, 'none')} → {now.get(key, 'none')}"] for key in changed]
+    return lines
+
+
+def _declared(document: Document) -> dict[str, Any]:
+    return {item.name: item for item in (*document.resources, *document.barriers, *document.mbarriers)}
+
+
+def _facts(document: Document, item: Any) -> dict[str, str]:
+    """The fields of a resource or barrier in words; a count that is left to the works with what it derives to."""
+    derived = {}
+    if pipeline := getattr(item, "pipeline", None):
+        derived = {
+            "producer count": derived_full_count(document, item),
+            "consumer count": derived_empty_count(document, item),
+        }
+    facts = {}
+    for part in (pipeline, getattr(item, "storage", None), item):
+        for entry in dataclasses.fields(part) if part is not None else ():
+            if entry.name in NOT_FACTS:
+                continue
+            key, value = entry.name.replace("_", " "), getattr(part, entry.name)
+            if part is not pipeline and key in facts:
+                key = f"stored {key}"
+            if value is None and part is pipeline:
+                text = f"derived ({derived[key]})" if key in derived else "derived"
+            else:
+                text = "none" if value in (None, "", ()) else str(getattr(value, "value", value))
+            facts[key] = text
+    return facts

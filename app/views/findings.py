@@ -57,8 +57,11 @@ def marks_view(report: Report | None) -> dict[str, dict[str, str]]:
     return marks
 
 
-def verdict_view(report: Report | None, checking: bool, problem: str) -> dict[str, Any]:
-    """The verdict in a word, its scope in a phrase, and how many findings of each kind."""
+def verdict_view(report: Report | None, checking: bool, problem: str, empty: bool = False) -> dict[str, Any]:
+    """The verdict in a word, its scope in a phrase, and how many findings of each kind. ``empty``: no operation is there,
+    so that a safe verdict would say nothing."""
+    if empty and (report is None or not report.findings):
+        return {"word": "empty", "scope": "", "counts": {}, "checking": checking}
     if report is None:
         return {
             "word": "checking" if checking else "not checked",

@@ -325,5 +325,8 @@ def _task_form(document: Document, task: Task) -> Form:
 
 def free_warp(document: Document, task: Task) -> int:
     """The first warp after ``task`` that no task owns."""
-    owned = {warp for t in document.tasks for warp in range(t.warp_idx, t.warp_idx + t.num_warps)}
-    return next(warp for warp in range(task.warp_idx, max(owned) + 2) if warp not in owned)
+    warp = task.warp_idx
+    for first, end in sorted((t.warp_idx, t.warp_idx + t.num_warps) for t in document.tasks):
+        if first <= warp < end:
+            warp = end
+    return warp

@@ -166,6 +166,22 @@ def test_trip_counts(session):
     assert session.trip_counts["k_tiles"] == 12
     do(session, type="trips", name="k_tiles", value="99999")
     assert session.notice.kind == "error" and session.trip_counts["k_tiles"] == 12
+    do(session, type="trips", name="k_tiles", value="0")
+    assert session.notice.text == "k_tiles must lie in 1 .. 4096" and session.trip_counts["k_tiles"] == 12
+
+
+@pytest.mark.parametrize(
+    "kind, name, key, value, said",
+    [
+        ("resource", "smem_ab", "pipeline.producer_count", "x", "arrivals on full must be a whole number"),
+        ("task", "math", "num_warps", "0", "warps of math must be a whole number above 0"),
+        ("task", "math", "num_warps", "1000000000", "a task has at most 1024 warps"),
+        ("document", "", "symbol:k_tiles", "", "k_tiles must be a whole number"),
+    ],
+)
+def test_refusals_use_the_words_of_the_forms(session, kind, name, key, value, said):
+    do(session, type="set", kind=kind, name=name, key=key, value=value)
+    assert session.notice.text.startswith(said)
 
 
 @pytest.mark.parametrize("type", sorted(ACTIONS))

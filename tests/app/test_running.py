@@ -3,7 +3,7 @@
 import sys
 import time
 
-from warpdraft.app.running import Runner, log_view
+from warpdraft.app.running import Runner, RunState, log_view
 
 
 def finish(runner, seconds=20):
@@ -28,6 +28,33 @@ def test_output_comes_and_the_result_is_read():
     assert state.state == "done" and "step 1" in state.lines and state.summary == "right"
     assert ["tflops", "612.2"] in log_view(state)["facts"]
     assert states[0].state == "running"
+
+
+def test_a_result_is_told_in_words():
+    result = {
+        "verdict": "right",
+        "sizes": {"m": 512, "n": 256, "k": 128},
+        "ran": [["forward", 0], ["backward", 0]],
+        "order": "forward",
+        "relative_error": 0.001,
+    }
+    assert log_view(RunState("done", (), result))["facts"] == [
+        ["verdict", "right"],
+        ["sizes", "m = 512, n = 256, k = 128"],
+        ["in every order", "forward, backward (seed 0)"],
+        ["relative error", "0.001"],
+    ]
+
+
+def test_a_run_is_forgotten_with_its_document():
+    runner = Runner(lambda state: None)
+    runner.start(python("print('{}')"), "running")
+    assert finish(runner).state == "done"
+    runner.forget()
+    assert runner.state == RunState()
+    runner.start(python("import time; time.sleep(60)"), "running")
+    runner.forget()
+    assert finish(runner) == RunState()
 
 
 def test_exit_codes_have_words():

@@ -1,6 +1,8 @@
 """The session: edits, history, files, autosave and background results, all without a browser."""
 
 import importlib.util
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from warpdraft.app.analysis import Child, Failed, Here, Spares, Unwanted
+from warpdraft.app.debugger import Debugger
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
 from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
@@ -294,3 +297,52 @@ def test_spare_processes_answer_and_are_replaced():
     taken.communicate()
     spares.close()
     assert not spares._ready
+
+
+def test_a_question_over_its_budget_is_ended_and_the_next_is_answered():
+    analyst = Child(budget=0.0)
+    with pytest.raises(Failed, match="took more than"):
+        analyst.ask("verify", sample.gemm())
+    analyst._budget = 60.0
+    assert analyst.ask("verify", sample.gemm()).document == "persistent_gemm"
+    analyst.close()
+
+
+BUSY = """
+import os, subprocess, sys, time
+code = "import os, sys; from warpdraft.app.analyst import end_with; end_with(int(sys.argv[1]))"
+code += "; print(os.getpid(), flush=True)\\nwhile True: pass"
+subprocess.Popen([sys.executable, "-c", code, str(os.getpid())], start_new_session=True)
+time.sleep(60)
+"""
+
+
+def test_a_computing_analyst_ends_when_the_editor_is_killed():
+    editor = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    analyst = int(editor.stdout.readline())
+    editor.kill()
+    editor.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not ended(analyst):
+        time.sleep(0.05)
+    assert ended(analyst)
+
+
+def ended(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_an_absurd_number_of_stages_freezes_nothing():
+    document = edits.SetPipeline("smem_ab", "stages", 10**9).apply(sample.gemm())
+    for name, more in (("verify", ()), ("predict", ({},)), ("lower", ()), ("to_python", ())):
+        analyst = Child(budget=15.0)
+        try:
+            analyst.ask(name, document, *more)
+        except Failed as failure:
+            assert "took more" not in str(failure)
+        analyst.close()
+    with pytest.raises(ValueError, match="stages"):
+        Debugger(document, {})

@@ -103,7 +103,10 @@ def test_a_finding_is_explained_with_its_fix_as_a_diff():
 
 def test_changes_name_what_differs():
     lines = changes(GEMM, edits.SetPipeline("smem_ab", "stages", 3).apply(GEMM))
-    assert ["@", "resources"] in lines and any(sign == "+" and "stages=3" in text for sign, text in lines)
+    assert lines == [["@", "smem_ab"], [" ", "stages: 4 → 3"], [" ", "stored stages: 4 → 3"]]
+    typed = edits.SetPipeline("smem_ab", "consumer_count", 16).apply(GEMM)
+    derived = changes(typed, edits.SetPipeline("smem_ab", "consumer_count", None).apply(typed))
+    assert derived[0] == ["@", "smem_ab"] and derived[1][1].startswith("consumer count: 16 → derived (")
     assert changes(GEMM, GEMM) == []
 
 
@@ -166,6 +169,24 @@ def test_a_layout_program_that_fails_is_told(monkeypatch, tmp_path):
 def test_code_lines_name_their_ops():
     view = code_view(GEMM, "import x\nwait(full)  # op math.02\nload.05 and nobody.99")
     assert [ids for _, ids in view["lines"]] == [[], ["math.02"], ["load.05"]]
+
+
+def test_all_lines_of_a_call_are_its_ops():
+    text = "op.copy(  # op load.05\n    'load.05',\n    ')',  # (\n    box(1, 2),\n)\nother(\n    1,\n)"
+    ids = [found for _, found in code_view(GEMM, text)["lines"]]
+    assert ids == [["load.05"]] * 5 + [[]] * 3
+
+
+def test_all_lines_of_an_authored_call_are_its_ops(tmp_path):
+    (tmp_path / "a.py").write_text("one(\n)\ntwo(\n    3,\n)\nfour\n")
+    task = Task("t", 0, 1, (Op("t.00", OpKind.SYNC_WARP, source=Source("a.py", 3)),))
+    found = source_view(replace(GEMM, tasks=(task,)), (tmp_path,), None)["forms"][0]["lines"]
+    assert [ids for _, ids in found] == [[], [], ["t.00"], ["t.00"], ["t.00"], []]
+
+
+def test_an_empty_document_has_nothing_to_check():
+    assert verdict_view(Report("x", "safe", Scope("all")), False, "", empty=True)["word"] == "empty"
+    assert verdict_view(Report("x", "safe", Scope("all")), False, "")["word"] == "safe"
 
 
 def test_source_is_read_only_from_its_folders(tmp_path):

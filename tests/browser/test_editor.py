@@ -297,7 +297,7 @@ def test_a_fix_is_shown_as_a_difference_and_applied(editor):
     editor.page.locator(".warpdraft .finding", has_text="WD201").get_by_role("button", name="fix").click()
     assert editor.page.locator(".warpdraft .explained .page").last.inner_text()  # why it hurts
     fix = editor.page.locator(".warpdraft .fix")
-    fix.locator(".diff .plus").first.wait_for()
+    fix.locator(".diff span", has_text="→").first.wait_for()  # the field that differs
     editor.edited(lambda: fix.get_by_role("button", name="Apply").click())
     assert editor.verdict == "Safe"
     editor.edited(lambda: editor.press("Control+z"))

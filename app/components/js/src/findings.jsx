@@ -8,7 +8,7 @@ export const Findings = memo(["data", "selection", "verdict"], function Findings
       <div class="heading"><h3>Findings</h3><span class="detail">{items.length ? items.length : ""}</span></div>
       <div class="scroll">
         {problem && <p class="problem" role="alert">{problem}</p>}
-        {!items.length && !problem && <p class="empty">{verdict.word === "safe" ? "Nothing found: the schedule is safe." : verdict.checking ? "Checking…" : "Nothing found so far."}</p>}
+        {!items.length && !problem && <p class="empty">{verdict.word === "empty" ? "Nothing to check yet: the document has no operations." : verdict.word === "safe" ? "Nothing found: the schedule is safe." : verdict.checking ? "Checking…" : "Nothing found so far."}</p>}
         <ul>
           {items.map((item) => {
             const chosen = selection.kind === "finding" && selection.ids[0] === item.key;

@@ -124,7 +124,7 @@ function Notice({ chrome, send, askName }) {
   );
 }
 
-const WORDS = { safe: "Safe", unsafe: "Unsafe", incomplete: "Incomplete", checking: "Checking", "not checked": "Not checked" };
+const WORDS = { empty: "Nothing to check yet", safe: "Safe", unsafe: "Unsafe", incomplete: "Incomplete", checking: "Checking", "not checked": "Not checked" };
 const SIGNS = { safe: "ok", unsafe: "error", incomplete: "warning" };
 
 function Verdict({ verdict }) {
