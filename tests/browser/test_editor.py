@@ -328,3 +328,24 @@ def test_a_hostile_document_runs_nothing(editor, folder):
         editor.page.mouse.move(box["x"] + box["width"] * part, box["y"] + 10)
         editor.page.wait_for_timeout(150)
     assert editor.page.evaluate("window.hacked") is None
+
+
+def test_a_file_that_changed_on_disk_is_not_overwritten_silently(editor, folder):
+    file = folder / "persistent_gemm.warpdraft.json"
+    editor.op("smem_ab.release", nth=0).click()
+    editor.edited(lambda: editor.press("Delete"))
+    theirs = file.read_text() + "\n"
+    file.write_text(theirs)
+    editor.press("Control+s")
+    notice = editor.page.locator(".warpdraft .notice")
+    notice.filter(has_text="was changed by another program or tab").wait_for()
+    assert file.read_text() == theirs
+    notice.get_by_role("button", name="Save as").click()
+    name = editor.page.locator(".warpdraft .saveas input")
+    name.fill("broken_deadlock")
+    name.press("Enter")
+    notice.filter(has_text="broken_deadlock.warpdraft.json exists: replace it?").wait_for()
+    editor.press("Control+s")
+    notice.get_by_role("button", name="Overwrite").click()
+    notice.filter(has_text="Saved persistent").wait_for()
+    assert file.read_text() != theirs

@@ -90,6 +90,7 @@ function SaveAs({ chrome, send, asking, setAsking }) {
   const done = (event) => {
     event.preventDefault();
     const name = event.currentTarget.elements.name.value.trim();
+    event.currentTarget.closest(".warpdraft").focus({ preventScroll: true }); // the field goes: then the keys go on working
     setAsking(false);
     if (name) send({ type: "save_as", name });
   };
