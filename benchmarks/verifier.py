@@ -1,7 +1,9 @@
 """How long the verifier takes: python benchmarks/verifier.py
 
-Each row is the best of several runs in this process, in processor time, nothing kept from one to the next. The schedules are those on which
-NVIDIA Task Scheduling 4.8.1 was measured, and the examples. Rows "for all N" prove every trip count; the series at the end
+Each row is the best of several runs in this process, in processor time, nothing kept from one to the next.
+The schedules are those on which
+NVIDIA Task Scheduling 4.8.1 was measured, and the examples. Rows "for all N" prove every trip count; the
+series at the end
 shows that a listed trip count costs in proportion to its events, and a proof nothing more for long loops.
 """
 
