@@ -165,7 +165,8 @@ class Prover:
             if c.key[3] == 0:
                 opened[c.key[:3]] = now
                 continue
-            if not self._matches(program, execution, opened.pop(c.key[:3]), now):
+            before = opened.pop(c.key[:3], None)  # None: an iteration without events has nowhere to be cut
+            if before is None or not self._matches(program, execution, before, now):
                 different.add(c.key[0])
         execution.finish()
         run = Run(document, self.machine, program, execution, program.values)

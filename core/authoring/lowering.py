@@ -172,8 +172,13 @@ def space_of(resource: MemoryResource) -> Space:
     if smem or tmem:
         return Space.SMEM if smem else Space.TMEM
     config = resource.pipeline_config
+    if config is None and resource.storage is None:
+        # wgmma writes registers (PTX ISA, wgmma.mma_async): what it fills and nobody allocates is an accumulator
+        specs = works_of(type(resource)).values()
+        fills = any(s.engine is Engine.WGMMA and s.role == "producer" for s in specs)
+        return Space.RMEM if fills else Space.NONE
     if config is None:
-        return Space.SMEM if resource.storage is not None else Space.NONE
+        return Space.SMEM
     kind = config.type if isinstance(config, document.Pipeline) else config.record().type
     return Space.TMEM if kind in TMEM_PRODUCERS else Space.SMEM
 

@@ -73,7 +73,9 @@ class AsyncGroup(Named):
 class MBarrier(Named):
     """A raw mbarrier of ``count`` arrivals (None: derived), or an array of ``stages``; its init needs no call."""
 
-    def __init__(self, name: str, count: int | None = None, stages: int = 1) -> None:
+    def __init__(self, name: str | None = None, count: int | None = None, stages: int = 1) -> None:
+        if name is not None and not isinstance(name, str):
+            raise refuse(f"MBarrier's first argument is its name; write MBarrier(count={name!r})")
         super().__init__(name, "mbarrier")
         self.count = optional_integer("count of an mbarrier", count)
         self.stages = integer("stages of an mbarrier", stages)

@@ -41,9 +41,7 @@ class Trace:
     """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek.
     ``finished`` is whether all warps were followed before the deadline."""
 
-    def __init__(
-        self, document: Document, deadline: float | None = None, strict_lanes: bool = False
-    ) -> None:
+    def __init__(self, document: Document, deadline: float | None = None, strict_lanes: bool = False) -> None:
         self.document, self.deadline, self.strict_lanes = document, deadline, strict_lanes
         self.problems: dict[tuple[str, str], Problem] = {}
         self.finished = True
@@ -186,7 +184,9 @@ class _Follower(WarpWalk):
             if source is None or (source[0], "consumer") not in self.brackets:
                 continue
             upstream, use = source
-            if use < self.closed.get(upstream, 0) and (asynchronous or value.name in self.works.views):
+            if (
+                use < self.closed.get(upstream, 0) and value.name in self.works.views
+            ):  # a value was read at its call
                 text = f"{op.target}.{op.work} uses {value.name} of {upstream} after its stage was released"
                 self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
 
