@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,13 +78,3 @@ def listed(items: Iterable[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     items = list(items)
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
-
-
-def first_of(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """At most one finding for each set of ops and resources."""
-    seen = set()
-    for finding in findings:
-        key = finding.ops[:1], finding.resources
-        if key not in seen:
-            seen.add(key)
-            yield finding
