@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 
-from . import early_close, phases
+from . import channels, early_close, meetings, phases
 from .document import Engine
 from .incidents import Clock, Entry, Incident
 from .phases import Meeting, Phase
@@ -56,8 +57,12 @@ class Execution:
         self.log: list[list[Entry]] = [[] for _ in barriers]  # contributions of the open generation
         self.last: list[dict[int, int]] = [{} for _ in barriers]  # stream -> place, of the generation before
         self.before: list[dict[int, int]] = [{} for _ in barriers]  # ... and of the one before that
-        self.waits: list[list[tuple[int, int, Clock, bool]]] = [[] for _ in barriers]  # since the last completion
-        self.unobserved: dict[int, tuple[int, int, int]] = {}  # barrier -> arrive behind a phase that none has seen
+        self.waits: list[list[tuple[int, int, Clock, bool]]] = [
+            [] for _ in barriers
+        ]  # since the last completion
+        self.unobserved: dict[
+            int, tuple[int, int, int]
+        ] = {}  # barrier -> arrive behind a phase that none has seen
         # (stream, barrier) -> parity waits, place and phases; and phases completed when a wait last passed
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
@@ -129,11 +134,11 @@ class Execution:
             EventKind.EXPECT: lambda w, j, e: self._add_bytes(w, j, e, phases.expect_tx),
             EventKind.ARRIVE_EXPECT: self._arrive,
             EventKind.COMMIT_ARRIVE: self._commit_arrive,
-            EventKind.GROUP_COMMIT: self._group_commit,
-            EventKind.GROUP_WAIT: self._group_wait,
-            EventKind.GROUP_WAIT_READ: self._group_wait_read,
-            EventKind.SYNC: self._sync,
-            EventKind.BAR_ARRIVE: self._bar_arrive,
+            EventKind.GROUP_COMMIT: partial(channels.group_commit, self),
+            EventKind.GROUP_WAIT: partial(channels.group_wait, self),
+            EventKind.GROUP_WAIT_READ: partial(channels.group_wait_read, self),
+            EventKind.SYNC: partial(meetings.sync, self),
+            EventKind.BAR_ARRIVE: partial(meetings.bar_arrive, self),
             EventKind.FENCE: self._fence,
             EventKind.SYNC_WARP: lambda w, j, e: True,
         }
@@ -205,7 +210,8 @@ class Execution:
         return True
 
     # -- contributions to mbarriers -----------------------------------------------------------------------------------
-    def _contribute(self, w: int, j: int, b: int, kind: EventKind, nbytes: int) -> None:
+    def contribute(self, w: int, j: int, b: int, kind: EventKind, nbytes: int) -> None:
+        """Event ``j`` of stream ``w`` contributes to the open generation of ``b`` (R1 is checked)."""
         base, done = self.base[w], self.state[b].completed
         if done and base[self.n + b] < done:
             late = self._unknown(w, j, self.last[b])
@@ -228,7 +234,7 @@ class Execution:
     def _arrive(self, w: int, j: int, e: Event) -> bool:
         left = (1 if e.number is None else e.number) * self.weight[w]
         nbytes, b = e.bytes * self.weight[w], e.barrier
-        self._contribute(w, j, b, e.kind, nbytes)
+        self.contribute(w, j, b, e.kind, nbytes)
         while left and not self.stopped:
             left, nbytes = self._arrivals(w, j, b, left, nbytes, e.kind), 0
         return True
@@ -250,7 +256,7 @@ class Execution:
 
     def _add_bytes(self, w: int, j: int, e: Event, change) -> bool:
         nbytes = e.bytes * self.weight[w]
-        self._contribute(w, j, e.barrier, e.kind, nbytes)
+        self.contribute(w, j, e.barrier, e.kind, nbytes)
         self._becomes(e.barrier, change(self.state[e.barrier], nbytes))
         return True
 
@@ -262,10 +268,10 @@ class Execution:
     def _becomes(self, b: int, after: Phase) -> None:
         if after.completed > self.state[b].completed:
             early_close.check_completed(self, b)
-            self._complete(b)
+            self.complete(b)
         self.state[b] = after
 
-    def _complete(self, b: int) -> None:
+    def complete(self, b: int) -> None:
         """The open generation of ``b`` is complete: join its contributions, check the waits of the last one, wake."""
         own = {
             entry.stream: entry for entry in self.log[b]
@@ -293,71 +299,6 @@ class Execution:
         self.log[b] = []
         self.ready.extend(self.parked[b])
         self.parked[b] = []
-
-    # -- groups -------------------------------------------------------------------------------------------------------
-    def _group_commit(self, w: int, j: int, e: Event) -> bool:
-        self.groups[w, e.engine] = phases.commit(self.groups[w, e.engine])
-        return True
-
-    def _group_wait(self, w: int, j: int, e: Event) -> bool:
-        comp = self.channel[w, e.engine]
-        self._know(w, (comp, comp + 1), phases.complete_after_wait(self.groups[w, e.engine], e.number or 0))
-        return True
-
-    def _group_wait_read(self, w: int, j: int, e: Event) -> bool:
-        if e.engine is not Engine.BULK_STORE:
-            return self._group_wait(w, j, e)
-        comp = self.channel[w, e.engine]
-        self._know(w, (comp + 1,), phases.complete_after_wait(self.groups[w, e.engine], e.number or 0))
-        return True
-
-    def _know(self, w: int, components: tuple[int, ...], groups: int) -> None:
-        base = self.base[w]
-        if all(base[c] >= groups for c in components):
-            return
-        clock = list(base)
-        for c in components:
-            clock[c] = max(clock[c], groups)
-        self.base[w] = tuple(clock)
-
-    # -- named barriers -----------------------------------------------------------------------------------------------
-    def _sync(self, w: int, j: int, e: Event) -> bool:
-        b = e.barrier
-        if w not in self.inside:
-            self.inside[w] = self._enter(w, j, e)
-        if self.state[b].completed <= self.inside[w]:
-            self.parked[b].append(w)
-            return False
-        del self.inside[w]
-        if self.base[w][self.n + b] < self.state[b].completed:
-            self.base[w] = tuple(map(max, self.base[w], self.cumul[b]))
-        return True
-
-    def _bar_arrive(self, w: int, j: int, e: Event) -> bool:
-        self._enter(w, j, e)
-        return True
-
-    def _enter(self, w: int, j: int, e: Event) -> int:
-        """Joins the open generation; returns it (the last one that its warps join)."""
-        b, left = e.barrier, self.weight[w]
-        expects = e.number or self.program.barriers[b].count
-        self._contribute(w, j, b, e.kind, 0)
-        while True:
-            state: Meeting = self.state[b]  # type: ignore[assignment]
-            if state.inside and state.expects != expects:
-                self.report("count_mismatch", b, state.completed, w, j, self.log[b][0][:2])
-                self.stopped = "undefined"
-                return state.completed
-            now = min(left, expects - state.inside)
-            after = phases.join(state, now, expects)
-            if after.completed > state.completed:
-                self._complete(b)
-            self.state[b] = after
-            left -= now
-            if not left or self.stopped:
-                return state.completed
-            self.report("misassigned", b, after.completed, w, j, (w, j))
-            self.log[b].append(Entry(w, j, self.base[w], e.kind, 0))
 
     # -- the end ------------------------------------------------------------------------------------------------------
     def _finish(self) -> None:

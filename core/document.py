@@ -7,84 +7,12 @@ runs or refers to live objects: a work's body is a name or source text.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from .expressions import Integer, Symbol
+from .kinds import Engine, GuardKind, OpKind, Signal, Space
 
 Value = None | bool | int | float | str | tuple["Value", ...]
 Parameters = tuple[tuple[str, Value], ...]
-
-
-class Space(StrEnum):
-    """Where a resource's bytes live. ``NONE``: no storage is modelled (global tensors, coordinates)."""
-
-    NONE = "none"
-    GMEM = "gmem"
-    SMEM = "smem"
-    TMEM = "tmem"
-    RMEM = "rmem"  # registers: private to each warp
-    QUEUE = "queue"
-    PDL = "pdl"
-
-
-class Engine(StrEnum):
-    """Who touches the bytes of a work, and so when the access ends and through which proxy it goes."""
-
-    WARP = "warp"  # the calling threads, generic proxy, done when the op is done
-    TMA = "tma"  # bulk tensor copy into shared memory, async proxy, completes bytes on an mbarrier
-    WGMMA = "wgmma"  # async proxy reads of shared memory, register accumulators, ends with its wgmma group
-    TCGEN05 = "tcgen05"  # async proxy, ends with a commit to an mbarrier
-    CP_ASYNC = "cp_async"  # non-bulk copy, generic proxy, ends with its cp.async group
-    BULK_STORE = "bulk_store"  # bulk copy out of shared memory, async proxy, ends with its bulk group
-
-
-class Signal(StrEnum):
-    """How one warp's (or engine's) commit or release turns into mbarrier arrivals; see `core.arrivals`."""
-
-    WARP = "warp"  # one elected arrival a warp
-    THREAD = "thread"  # every lane arrives: 32 a warp
-    LEADER_THREADS = "leader_threads"  # the lanes of the task's first warp: 32 a task
-    LEADER = "leader"  # one elected arrival by the task's first warp
-    COMMIT = "commit"  # one arrival when the issued MMAs complete (tcgen05.commit)
-
-
-class OpKind(StrEnum):
-    """What an op does; its ``target`` is a resource, barrier or group as the comment says."""
-
-    ACQUIRE = "acquire"  # resource
-    COMMIT = "commit"
-    TRY_ACQUIRE = "try_acquire"
-    WAIT = "wait"
-    RELEASE = "release"
-    TRY_WAIT = "try_wait"
-    WORK = "work"  # resource; `work` names the method
-    GROUP_COMMIT = "group_commit"  # async group
-    GROUP_WAIT = "group_wait"  # async group; `count` newest groups may stay open
-    GROUP_WAIT_READ = "group_wait_read"  # as above, but only the sources have been read (bulk stores)
-    BARRIER_SYNC = "barrier_sync"  # named barrier
-    BARRIER_ARRIVE = "barrier_arrive"
-    MBARRIER_ARRIVE = "mbarrier_arrive"  # raw mbarrier; `count` arrivals a warp
-    MBARRIER_EXPECT = "mbarrier_expect"  # expect_tx of `count` bytes
-    MBARRIER_ARRIVE_EXPECT = "mbarrier_arrive_expect"  # one arrival and expect_tx of `count` bytes
-    MBARRIER_WAIT = "mbarrier_wait"  # `count` is the parity waited for; None follows the phases in turn
-    FENCE_PROXY_ASYNC = "fence_proxy_async"  # no target
-    SYNC_WARP = "sync_warp"
-    CLUSTER_SYNC = "cluster_sync"
-    CLUSTER_ARRIVE = "cluster_arrive"
-    CLUSTER_WAIT = "cluster_wait"
-
-
-class GuardKind(StrEnum):
-    """When a guarded block runs."""
-
-    ELECT_WARP = "elect_warp"  # only warp `warp` of the task
-    ELECT_LANE = "elect_lane"  # one lane of each warp
-    FIRST_ITER = "first_iter"  # of loop `loop`
-    LAST_ITER = "last_iter"
-    EVERY = "every"  # iterations start, start + period, ... (by index) of loop `loop`
-    WHEN_TRUE = "when_true"  # run-time condition `key`
-    WHEN_FALSE = "when_false"
-    SKIPPABLE = "skippable"  # left out on tiles that the tile loop's predicate skips
 
 
 @dataclass(frozen=True, slots=True)

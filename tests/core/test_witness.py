@@ -24,9 +24,9 @@ class Logged(Execution):
         super().__init__(program)
         self.landed = {}
 
-    def _contribute(self, w, j, b, kind, nbytes):
+    def contribute(self, w, j, b, kind, nbytes):
         self.landed.setdefault((w, j), (b, self.state[b].completed))
-        super()._contribute(w, j, b, kind, nbytes)
+        super().contribute(w, j, b, kind, nbytes)
 
 
 class Replay:
