@@ -57,7 +57,8 @@ class Collector:
         rows = [
             self._row(key, finding)
             for key, finding in self._found.items()
-            if finding.code != "WD409" or not starved.intersection(finding.resources)  # nobody takes what is copied
+            if finding.code != "WD409"
+            or not starved.intersection(finding.resources)  # nobody takes what is copied
         ]
         return tuple(sorted(rows, key=lambda f: (SEVERITIES.index(f.severity), ORDER.get(f.code, 0))))
 

@@ -17,7 +17,9 @@ def retries(document: Document, task: Task) -> frozenset[str]:
 
     Not where leaving the op out would leave out more than a wait: an acquire that arms a barrier, or a cursor of its own.
     """
-    guards = [n for n in walk(task.body) if isinstance(n, Guard) and n.kind is GuardKind.WHEN_FALSE and n.token]
+    guards = [
+        n for n in walk(task.body) if isinstance(n, Guard) and n.kind is GuardKind.WHEN_FALSE and n.token
+    ]
     if not guards:
         return frozenset()
     peeks = {(name, n.kind, n.target) for n in walk(task.body) if isinstance(n, Op) for name in n.results}

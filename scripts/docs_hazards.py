@@ -84,7 +84,9 @@ def _section(hazard: Hazard) -> Iterator[str]:
 
 
 def _finding(hazard: Hazard) -> str:
-    findings = [f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code]
+    findings = [
+        f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code
+    ]
     first = min(findings, key=lambda f: list(Severity).index(f.severity))
     lines = render_finding(hazard.bad, first).splitlines()
     return "\n".join(line for line in lines if not line.startswith("   = explain:"))

@@ -109,7 +109,9 @@ class TestCopiesInALoop:
         found = self.schedule(2)
         first = first_acquire(found.tasks[0], found.resources[0])
         assert armed_bytes(found, found.resources[0], found.tasks[0], first) == 1024
-        assert {f.code for f in verify(found).errors} == {"WD401"}  # both copies fill the whole stage: no WD203, no hang
+        assert {f.code for f in verify(found).errors} == {
+            "WD401"
+        }  # both copies fill the whole stage: no WD203, no hang
 
     def test_trips_of_run_time_are_an_error(self):
         n = Symbol("n", 1)

@@ -63,11 +63,18 @@ def test_no_time_no_fixes(broken):
 
 
 def test_without_a_wait_behind_it_one_is_put_in_front():
-    use = (wait("ab"), work("ab", "tile", result="t"), work("acc", "mma", tile="t"), group_commit("mma_group"))
+    use = (
+        wait("ab"),
+        work("ab", "tile", result="t"),
+        work("acc", "mma", tile="t"),
+        group_commit("mma_group"),
+    )
     schedule = document(
         "no wait",
         task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
-        task("math", 4, 4, loop(*use, guard(GuardKind.EVERY, release("ab"), loop="k")), group_wait("mma_group")),
+        task(
+            "math", 4, 4, loop(*use, guard(GuardKind.EVERY, release("ab"), loop="k")), group_wait("mma_group")
+        ),
         resources=(ring(), accumulator()),
         groups=(MMA,),
     )

@@ -33,7 +33,9 @@ FIXED = {
 
 @every_hazard
 def test_the_bad_example_breaks_the_rule(hazard):
-    found = [f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code]
+    found = [
+        f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code
+    ]
     assert found and all(f.name == hazard.name for f in found)
     assert all(f.message for f in found)
 
@@ -91,7 +93,9 @@ def test_a_fix_that_does_not_fit_is_not_offered(monkeypatch):
     from warpdraft.core import fixes
 
     hazard = next(h for h in HAZARDS if h.code == "WD201")
-    finding = next(f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == "WD201")
+    finding = next(
+        f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == "WD201"
+    )
 
     def fails(document, fix):
         raise EditError("no")
