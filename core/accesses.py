@@ -23,7 +23,7 @@ class WorkEvents:
         self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault((task.name, stream.warps), {})
 
     def event(
-        self, op: Op, resource: Resource, work: Work, stage: int, alone: bool, leads: bool
+        self, op: Op, resource: Resource, work: Work, stage: int, alone: bool, leads: bool, lane: bool = False
     ) -> Event | None:
         """The event of ``op`` on ``stage``, or None where this warp does not issue it. Keeps track of view tokens."""
         if work.view:
@@ -41,6 +41,8 @@ class WorkEvents:
         key = (op.id, stage, alone, leads, used)
         if key not in self._made:
             self._made[key] = self._make(op, resource, work, stage, alone, leads, used)
+            if lane and self._made[key] is not None:
+                self._made[key] = self._made[key]._replace(lane=True)
         return self._made[key]
 
     def _make(

@@ -71,7 +71,9 @@ class Execution:
         # tcgen05: stream -> barrier -> (place, generation); barrier -> its last copy: stream, place, generation
         self.commits: dict[int, dict[int, list[tuple[int, int]]]] = {}
         self.landing: dict[int, tuple[int, int, int]] = {}
-        self.fenced: list[list[tuple[int, Clock]]] = [[] for _ in streams]
+        self.fenced: list[list[tuple[int, Clock, bool]]] = [
+            [] for _ in streams
+        ]  # place, and whether by one lane
         self.order: list[tuple[int, int, int]] = []  # slices of the execution: stream, from, to
         self.incidents: list[Incident] = []
         self.seen: set[tuple[str, str, int]] = set()
@@ -169,7 +171,7 @@ class Execution:
         return True
 
     def _fence(self, w: int, j: int, e: Event) -> bool:
-        self.fenced[w].append((j, self.base[w]))
+        self.fenced[w].append((j, self.base[w], e.lane))
         return True
 
     # -- waits --------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
         case EventKind.BAR_ARRIVE:
             return f"arrives on {name}"
         case EventKind.FENCE:
-            return "fences the proxies"
+            return "fences the proxies" + (", by one lane" if event.lane else "")
         case EventKind.SYNC_WARP:
             return "converges its lanes"
     return _accesses(event, name)

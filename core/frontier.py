@@ -78,9 +78,7 @@ class Frontier:
             return None
         fence: int | None = KNOWN
         if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
-            fence = next(
-                (i for i, base in _fences(e, x) if x.component < 0 or base[x.component] >= x.value), None
-            )
+            fence = e.races.fence_after(x)
         commits: tuple[tuple[int, int], ...] = ()
         if x.component == TCGEN:
             commits = tuple(sorted(_commits(e, x)))
@@ -94,11 +92,6 @@ class Frontier:
             return None
         what = x.event.op, x.event.engine, x.access.write, x.access.resource
         return x.stream, x.index, x.component, x.value, fence, commits, what
-
-
-def _fences(e: Execution, x: Record) -> Iterable[tuple[int, tuple]]:
-    fences = e.fenced[x.stream]
-    return fences[bisect_right(fences, (x.index, ())) :]
 
 
 def _commits(e: Execution, x: Record) -> Iterable[tuple[int, int]]:

@@ -59,6 +59,7 @@ class Event(NamedTuple):
     stage: int = 0
     views: tuple[tuple[str, str, int], ...] = ()
     parity: int | None = None
+    lane: bool = False  # WORK, ASYNC, FENCE: executed by one elected lane of the warp
 
 
 class BarrierKind(IntEnum):

@@ -164,13 +164,20 @@ class Races:
 
     def fenced(self, x: Record, y: Record) -> bool:
         """Whether the stream of ``x`` fenced after ``x`` was done, and that fence happens before ``y``."""
+        index = self.fence_after(x)
+        return index is not None and (y.base[x.stream] >= index or (x.stream == y.stream and index < y.index))
+
+    def fence_after(self, x: Record) -> int | None:
+        """The first proxy fence that covers ``x``: by its warp, by every lane that made it, once it was done."""
         fences = self.execution.fenced[x.stream]
         for place in range(bisect_right(fences, (x.index, ())), len(fences)):
-            index, base = fences[place]
-            if x.component >= 0 and base[x.component] < x.value:
-                continue  # the copy was not known complete at this fence
-            return y.base[x.stream] >= index or (x.stream == y.stream and index < y.index)
-        return False
+            index, base, one_lane = fences[place]
+            known = (
+                x.component < 0 or base[x.component] >= x.value
+            )  # a copy must be known complete at the fence
+            if known and (x.event.lane or not one_lane):
+                return index
+        return None
 
 
 def _segments(

@@ -172,7 +172,7 @@ class WarpWalk:
                 barrier, warps = self.machine.first[op.target, "named"], self.machine.meeting[op.target]
                 self.emit(NAMED_KINDS[kind], op, barrier, warps)
         elif kind is OpKind.FENCE_PROXY_ASYNC:
-            self.emit(EventKind.FENCE, op)
+            self.emit(EventKind.FENCE, op, lane=self.lane)
         elif kind is OpKind.SYNC_WARP:
             self.emit(EventKind.SYNC_WARP, op)
         elif kind in (OpKind.CLUSTER_SYNC, OpKind.CLUSTER_WAIT):
@@ -268,7 +268,7 @@ class WarpWalk:
         if resource is None or work is None:
             return
         stage = self.stage_of(op, resource, work.role)
-        event = self.works.event(op, resource, work, stage, self.alone, self.leads())
+        event = self.works.event(op, resource, work, stage, self.alone, self.leads(), self.lane)
         if event is not None:
             self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
 

@@ -149,7 +149,8 @@ class Cta:
         elif kind is EventKind.GROUP_COMMIT:
             warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
         elif kind is EventKind.FENCE:
-            self.memory.fence(warp.stream.name)
+            if not event.lane:  # what all lanes wrote, one lane's fence does not publish
+                self.memory.fence(warp.stream.name)
         elif kind is EventKind.COMMIT_ARRIVE:
             raise EmulationError(f"{event.op}: tcgen05 is not emulated")
         elif kind in MEETINGS and warp.joined < 0:

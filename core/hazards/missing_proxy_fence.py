@@ -76,6 +76,8 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
         and x.stream != y.stream
     ):
         notes.append(f"a fence by {run.task(y.stream)} orders only its own warp's accesses")
+    if (lane := _lane_fence(run, pair)) and not x.event.lane:
+        notes.append(f"{lane} is executed by one elected lane and orders only what that lane has accessed")
     if assumed:
         notes.append(
             f"{x.access.resource} declares no storage: that the threads read all of the stage is assumed"
@@ -98,6 +100,14 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
             [(y.stream, y.index, "")],
         ),
     )
+
+
+def _lane_fence(run: Run, pair: Pair) -> str:
+    """The first fence between the two accesses, in the stream of the first, that only one lane executes."""
+    x, y = pair
+    known = y.index - 1 if x.stream == y.stream else y.base[x.stream]
+    events = run.program.streams[x.stream].events[x.index : known]
+    return next((e.op for e in events if e.kind is EventKind.FENCE and e.lane), "")
 
 
 def next_crossing(run: Run, w: int, j: int) -> str:

@@ -4,17 +4,24 @@ import pytest
 
 from warpdraft.core.document import GuardKind, Mbarrier, NamedBarrier, OpKind, Signal
 from warpdraft.core.hazards.examples import (
+    STORE,
     acquire,
     buffer,
     channel,
     commit,
     document,
+    elect,
+    fence,
+    group_commit,
+    group_wait,
     guard,
     loop,
     mbar_arrive,
     mbar_wait,
     op,
+    output,
     release,
+    ring,
     sync,
     task,
     wait,
@@ -110,3 +117,55 @@ def test_barriers_take_whole_warps(kind):
         "meet", task("t", 0, 1, lane(barrier)), barriers=(NamedBarrier("meet", 1, 32),), symbols=()
     )
     assert {f.code for f in verify(schedule).errors} >= {"WD220"}
+
+
+def stored(*between, lanes_write=True, warps=1):
+    """Lanes write a buffer, ``between`` follows, and one lane starts a bulk store of it."""
+    written = work("s", "fill") if lanes_write else lane(work("s", "fill"))
+    start = work("s", "tile", result="t"), work("out", "store", tile="t"), group_commit("store_group")
+    return document(
+        "stored",
+        task("t", 0, warps, written, *between, elect(lane(*start), group_wait("store_group", read=True))),
+        resources=(buffer("s"), output()),
+        barriers=(NamedBarrier("meet", 1, 32 * warps),),
+        groups=(STORE,),
+        symbols=(),
+    )
+
+
+@pytest.mark.parametrize("strict_lanes", [False, True])
+@pytest.mark.parametrize(
+    ("between", "lanes_write", "missing"),
+    [
+        ((lane(fence()),), True, True),
+        ((lane(fence()), MEET), True, True),  # the meeting orders lanes, not proxies
+        ((MEET, lane(fence())), True, True),
+        ((MEET, lane(fence()), fence()), True, False),
+        ((fence(), MEET), True, False),
+        ((lane(fence()), MEET), False, False),  # the lane that wrote fences
+        ((fence(), MEET), False, False),
+        ((MEET,), False, True),
+    ],
+)
+def test_a_fence_orders_the_accesses_of_the_lanes_that_execute_it(
+    between, lanes_write, missing, strict_lanes
+):
+    report = verify(stored(*between, lanes_write=lanes_write), strict_lanes=strict_lanes)
+    assert {f.code for f in report.findings} == ({"WD501"} if missing else set())
+    if missing and lanes_write:
+        assert any("one elected lane" in note for note in report.findings[0].notes)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_reads_of_all_lanes_before_a_refill(whole):
+    """The same the other way round: lanes read a stage that a copy then overwrites."""
+    use = wait("ab"), work("ab", "read"), fence() if whole else lane(fence()), MEET, release("ab")
+    schedule = document(
+        "refill",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 4, loop(*use)),
+        resources=(ring(),),
+    )
+    for strict_lanes in (False, True):
+        report = verify(schedule, strict_lanes=strict_lanes)
+        assert {f.code for f in report.findings} == (set() if whole else {"WD501"})
