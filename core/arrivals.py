@@ -120,7 +120,7 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op)
     """Transaction bytes that ``acquire`` expects on full: those of the task's own copies up to the next commit.
 
     Declared bytes that differ from what all tasks deliver are a mistake which must show: the difference is armed by the
-    first producing task.
+    producing task with the lowest warps.
     """
     own = bracket_bytes(document, resource, task, acquire)
     declared = resource.pipeline.bytes
@@ -128,7 +128,8 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op)
         return own
     firsts = [(t, a) for t in document.tasks if (a := first_acquire(t, resource)) is not None]
     delivered = sum(bracket_bytes(document, resource, t, a) for t, a in firsts)
-    surplus = declared - delivered if firsts and firsts[0][0].name == task.name else 0
+    first = min(firsts, key=lambda found: (found[0].warp_idx, found[0].name), default=(task, None))[0]
+    surplus = declared - delivered if first.name == task.name else 0
     return max(0, own + surplus)
 
 

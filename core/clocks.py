@@ -79,7 +79,8 @@ class Execution:
         self.seen: set[tuple[str, str, int]] = set()
         self.stopped = ""
         self.races = Races(program, proxied, self)
-        self.ready: deque[int] = deque(range(n))
+        # in an order that does not depend on how the tasks are listed
+        self.ready = deque(sorted(range(n), key=lambda w: (streams[w].task, streams[w].warp)))
 
     def _scan(self, size: int) -> int:
         """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
@@ -100,6 +101,8 @@ class Execution:
         handlers = self._handlers()
         ready, streams, at = self.ready, self.program.streams, self.at
         while ready and not self.stopped:
+            if hurried:  # stable: turns are kept
+                ready = self.ready = deque(sorted(ready, key=lambda u: u not in hurried))
             w = ready.popleft()
             events, start = streams[w].events, at[w]
             i, size = start, len(events)
@@ -109,10 +112,6 @@ class Execution:
             at[w] = i
             if i == end < size:
                 ready.append(w)
-            if hurried:
-                ready = self.ready = deque(
-                    sorted(ready, key=lambda u: u not in hurried)
-                )  # stable: turns are kept
             if i > start:
                 self.order.append((w, start, i))
             if self.deadline is not None and perf_counter() > self.deadline:

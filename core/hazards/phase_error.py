@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..describe import phase
+from ..diagnosis import CONTRIBUTIONS
 from ..document import Mbarrier
 from ..findings import Finding
 from ..program import EventKind
@@ -62,7 +64,8 @@ def _before(run: Run, w: int, j: int) -> list[int]:
 def _out_of_turn(run: Run) -> Iterator[Finding]:
     """Nothing hangs or races, but a warp that waits as often as the barrier completes sees one phase twice: it works on
     old data."""
-    for (w, b), passes in run.execution.parities.items():
+    for (w, b), every in run.execution.parities.items():
+        passes = _without_repeats(run, w, every)
         done, fresh = run.execution.state[b].completed, passes[0][1] == 0
         if len(passes) not in ((done, done + 1) if fresh else (done,)):
             continue
@@ -70,6 +73,16 @@ def _out_of_turn(run: Run) -> Iterator[Finding]:
             if phases != turn + (0 if fresh else 1):
                 yield _passes(run, w, j, b, turn - fresh, phases - 1)
                 break
+
+
+def _without_repeats(run: Run, w: int, passes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """``passes`` without waits that ask for the same phase again: nothing that the warp did in between could have let
+    the others start the next one."""
+    events, kept = run.program.streams[w].events, passes[:1]
+    for (before, seen), (j, phases) in pairwise(passes):
+        if phases != seen or any(e.kind in CONTRIBUTIONS for e in events[before : j - 1]):
+            kept.append((j, phases))
+    return kept
 
 
 def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:

@@ -1,0 +1,65 @@
+"""Waits on an explicit parity (WD204): repeated ones are right where nothing can have come in between."""
+
+import pytest
+
+from warpdraft.core.document import Mbarrier
+from warpdraft.core.hazards.examples import document, mbar_arrive, mbar_wait, task
+from warpdraft.core.verify import verify
+
+
+def handed(consumer, last=()):
+    """Two phases of `ready`: the second is armed once the consumer has arrived on `taken`."""
+    return document(
+        "handed",
+        task("producer", 0, 1, mbar_arrive("ready"), mbar_wait("taken", 0), mbar_arrive("ready"), *last),
+        task("consumer", 4, 1, *consumer),
+        mbarriers=(Mbarrier("ready", 1), Mbarrier("taken", 1)),
+        symbols=(),
+    )
+
+
+def codes(schedule):
+    return {f.code for f in verify(schedule).findings}
+
+
+ZERO, ONE, TAKEN = mbar_wait("ready", 0), mbar_wait("ready", 1), mbar_arrive("taken")
+
+
+@pytest.mark.parametrize(
+    "consumer",
+    [
+        (ZERO, TAKEN, ONE),
+        (ZERO, ZERO, TAKEN, ONE),
+        (ZERO, TAKEN, ONE, ONE),
+        (ZERO, ZERO, TAKEN, ONE, ONE),
+        (ZERO, ZERO, TAKEN),  # as many waits as phases
+        (ZERO, ZERO, ZERO, TAKEN, ONE),
+    ],
+)
+def test_a_wait_repeated_before_anything_can_come(consumer):
+    assert codes(handed(consumer)) == set()
+
+
+@pytest.mark.parametrize(
+    "consumer",
+    [
+        (ZERO, TAKEN, ZERO),
+        (ZERO, ZERO, TAKEN, ZERO),
+        (ZERO, TAKEN, ZERO, ONE),
+    ],
+)
+def test_a_wait_repeated_behind_an_arrival_that_lets_the_next_phase_come(consumer):
+    assert "WD204" in codes(handed(consumer))
+
+
+def test_old_data_without_a_hang():
+    """The consumer gives back what it has, waits for the same phase again, and only that lets the next one start."""
+    consumer = (ZERO, mbar_arrive("taken"), ZERO, mbar_arrive("taken"))
+    schedule = handed(consumer)
+    schedule = document(
+        "late",
+        *schedule.tasks,
+        mbarriers=(Mbarrier("ready", 1), Mbarrier("taken", 2)),
+        symbols=(),
+    )
+    assert codes(schedule) == {"WD204"}
