@@ -81,6 +81,7 @@ class Page:
         figure = self._timeline.figure
         panes = {
             "timeline": pn.pane.Bokeh(figure.figure, sizing_mode="stretch_width"),
+            "head": pn.pane.Bokeh(figure.head, sizing_mode="stretch_width"),
             "minimap": pn.pane.Bokeh(figure.minimap.figure, sizing_mode="stretch_width"),
         }
         self._consent = Consent()

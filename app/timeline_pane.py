@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from warpdraft.core.tree import ops_of
+
 from .session import Session
 from .values import Result
 from .views.colors import task_colors
 from .views.timeline import Drawing
-from .views.timeline_figure import QUAD, Places, TimelineFigure
+from .views.timeline_figure import Places, TimelineFigure
 from .views.timeline_lanes import interleaved, joined, pinned
+from .views.timeline_layers import QUAD
 from .views.timeline_search import Match, Measure, matches, measure
 from .views.timeline_svg import timeline_svg
+from .views.words import op_text
 
 MODES = ("both", "predicted", "measured")
 SUFFIX = " (measured)"
@@ -52,7 +56,10 @@ class TimelinePane:
             elif self._measured["mode"] == "both":
                 drawing = interleaved(joined(drawing, other, SUFFIX, "measured"), SUFFIX)
         self._shown = pinned(drawing, self._pins)
-        self.figure.show(self._shown, task_colors(self._session.document))
+        document = self._session.document
+        words = {op.id: op_text(op) for task in document.tasks for op in ops_of(task)}
+        number = sum(band.label in self._pins for band in self._shown.bands)
+        self.figure.show(self._shown, task_colors(document), words, number)
         self._search(self._text)
         self._set_span(self._span and (self._span.low, self._span.high))
         self._changed()

@@ -24,6 +24,7 @@ class EditorComponent(JSComponent):
 
     timeline = Child()
     minimap = Child()
+    head = Child()
     standalone = param.Boolean(True, doc="Whether the editor fills a page of its own.")
 
     initial = param.String(

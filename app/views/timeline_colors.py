@@ -6,6 +6,7 @@ THEMES = {
     "light": {
         "paper": "#ffffff",
         "text": "#5d6774",
+        "ink": "#1d232b",
         "grid": "#e6e9ed",
         "wait": "#9aa4b0",
         "lit": "#1f6feb",
@@ -20,6 +21,7 @@ THEMES = {
     "dark": {
         "paper": "#171b20",
         "text": "#97a2af",
+        "ink": "#dde3ea",
         "grid": "#262c34",
         "wait": "#5f6a77",
         "lit": "#8ab8ff",

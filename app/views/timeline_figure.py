@@ -8,38 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.events import RangesUpdate, SelectionGeometry
-from bokeh.models import (
-    BoxAnnotation,
-    BoxSelectTool,
-    ColumnDataSource,
-    CustomJSTickFormatter,
-    FixedTicker,
-    HoverTool,
-    PanTool,
-    Range1d,
-    TapTool,
-)
-from bokeh.plotting import figure
+from bokeh.models import Range1d
 
 from .minimap import Minimap
 from .thinning import MARGIN, MOST, Arrays
-from .timeline import Columns, Drawing
+from .timeline import GAP, Columns, Drawing
 from .timeline_colors import ROW_PIXELS, THEMES
+from .timeline_layers import QUAD, Layers, sources
 
+AXIS_PIXELS = 20
+LETTER = 5.6  # pixels that a letter of a bar's name is wide
+MOST_NAMES = 400
 MOST_ARROWS = 300
 
-QUAD = ("left", "right", "top", "bottom")
-COLUMNS = {
-    "bars": (*QUAD, "op", "at", "kind", "about", "fill"),
-    "waits": (*QUAD, "op", "at", "kind", "about"),
-    "stages": (*QUAD, "state", "about", "fill"),
-    "arrows": ("x0", "y0", "x1", "y1", "angle"),
-    "lit": QUAD,
-    "bad": QUAD,
-    "found": QUAD,
-    "lanes": QUAD,
-}
 Places = frozenset[tuple[str, str]]  # (op, iteration in words)
 
 
@@ -61,98 +44,32 @@ class TimelineFigure:
         self._bad: Places = frozenset()
         self._window: tuple[float, float] | None = None
         self._sent: tuple[float, float] = (0.0, 0.0)
+        self._words: Mapping[str, str] = {}
+        self._named: tuple[float, float] = (0.0, 0.0)
         self.x = Range1d(0, 1, bounds=(0, 1), min_interval=20)
-        self.y = Range1d(1, 0)
-        self.figure = figure(
-            x_range=self.x,
-            y_range=self.y,
-            height=200,
-            sizing_mode="stretch_width",
-            toolbar_location=None,
-            tools="xpan,xwheel_zoom",
-            active_drag="xpan",
-            active_scroll="xwheel_zoom",
-            lod_threshold=None,
-            min_border=0,
-            outline_line_color=None,
-            name="warpdraft-timeline",
-        )
-        self._sources = {
-            name: ColumnDataSource({c: [] for c in columns}) for name, columns in COLUMNS.items()
-        }
-        self._glyphs()
-        self._axes()
-        self.figure.on_event(RangesUpdate, self._moved)
-        self.figure.on_event(SelectionGeometry, self._measured)
+        self._sources = sources()
+        self._head = Layers(self._sources, self.x, "warpdraft-timeline-head", axis=True)
+        self._body = Layers(self._sources, self.x, "warpdraft-timeline", axis=False)
+        self._both = (self._head, self._body)
+        self.head, self.figure = self._head.figure, self._body.figure
+        for part in (self.head, self.figure):
+            part.on_event(RangesUpdate, self._moved)
+            part.on_event(SelectionGeometry, self._measured)
         self.x.on_change("end", lambda attr, old, new: self._moved(None))  # the minimap's box was dragged
         self.minimap = Minimap(self.x)
         self._sources["bars"].selected.on_change("indices", lambda attr, old, new: self._picked("bars"))
         self._sources["waits"].selected.on_change("indices", lambda attr, old, new: self._picked("waits"))
 
-    def _glyphs(self) -> None:
-        draw, quads = self.figure, {"left": "left", "right": "right", "top": "top", "bottom": "bottom"}
-        steady = {"nonselection_fill_alpha": 1.0, "nonselection_line_alpha": 0.0}
-        self._lanes = draw.quad(**quads, source=self._sources["lanes"], line_color=None)
-        self._stages = draw.quad(**quads, source=self._sources["stages"], fill_color="fill", line_color=None)
-        self._waits = draw.quad(
-            **quads, source=self._sources["waits"], fill_alpha=0.0, hatch_pattern="/", hatch_scale=6, hatch_weight=1,
-            line_width=0.6, nonselection_hatch_alpha=1.0, nonselection_line_alpha=1.0, nonselection_fill_alpha=0.0,
-        )  # fmt: skip
-        self._bars = draw.quad(
-            **quads, source=self._sources["bars"], fill_color="fill", line_color=None, **steady
-        )
-        self._segments = draw.segment(
-            x0="x0",
-            y0="y0",
-            x1="x1",
-            y1="y1",
-            source=self._sources["arrows"],
-            line_width=0.9,
-            line_alpha=0.75,
-        )
-        self._heads = draw.scatter(
-            x="x1",
-            y="y1",
-            angle="angle",
-            marker="triangle",
-            size=5,
-            source=self._sources["arrows"],
-            line_color=None,
-        )
-        self._lit_quads = draw.quad(**quads, source=self._sources["lit"], fill_alpha=0.0, line_width=2)
-        self._found_quads = draw.quad(
-            **quads, source=self._sources["found"], fill_alpha=0.25, line_width=1.6, line_dash="dotted"
-        )
-        self._bad_quads = draw.quad(**quads, source=self._sources["bad"], fill_alpha=0.18, line_width=1.6)
-        words = "<b>@op</b> @kind @about<br>@at<br>cycles @left{0,0} .. @right{0,0}"
-        draw.add_tools(
-            HoverTool(renderers=[self._bars, self._waits], tooltips=words, point_policy="follow_mouse"),
-            HoverTool(
-                renderers=[self._stages],
-                tooltips="<b>@about</b> @state<br>cycles @left{0,0} .. @right{0,0}",
-            ),
-            TapTool(renderers=[self._bars, self._waits]),
-        )
-        self._pan = next(tool for tool in draw.tools if isinstance(tool, PanTool))
-        self._ruler = BoxSelectTool(dimensions="width", renderers=[])
-        self._stretch = BoxAnnotation(visible=False, level="overlay")
-        draw.add_tools(self._ruler)
-        draw.add_layout(self._stretch)
-
-    def _axes(self) -> None:
-        draw = self.figure
-        draw.yaxis.ticker = FixedTicker(ticks=[])
-        draw.yaxis.major_label_text_font = draw.xaxis.major_label_text_font = "monospace"
-        draw.yaxis.major_label_text_font_size = draw.xaxis.major_label_text_font_size = "10px"
-        draw.axis.axis_line_color = draw.axis.minor_tick_line_color = draw.yaxis.major_tick_line_color = None
-        draw.axis.major_tick_in = 0
-        draw.ygrid.grid_line_color = None
-        draw.xaxis.formatter = CustomJSTickFormatter(code="return Math.round(tick).toLocaleString('en')")
-
     # What is shown
 
-    def show(self, drawing: Drawing, colors: Mapping[str, int]) -> None:
-        """Draw another timeline; the visible window stays where the old one had the same length."""
+    def show(
+        self, drawing: Drawing, colors: Mapping[str, int], words: Mapping[str, str], pinned: int = 0
+    ) -> None:
+        """Draw another timeline; the visible window stays where the old one had the same length.
+
+        ``words`` says what each op does; the first ``pinned`` bands go to the head, which does not scroll.
+        """
+        self._words = words
         same = self._drawing is not None and self._drawing.total == drawing.total
         self._drawing, self._tasks = drawing, colors
         self._arrays = {name: Arrays(getattr(drawing, name)) for name in ("bars", "waits", "stages")}
@@ -161,13 +78,7 @@ class TimelineFigure:
         if not same:
             self.x.update(start=0, end=end * 1.01)
             self._window = None
-        self.y.update(start=drawing.height, end=0)
-        self.figure.height = int(drawing.height * ROW_PIXELS) + 26
-        centres = [(band.top + band.bottom) / 2 for band in drawing.bands]
-        self.figure.yaxis.ticker = FixedTicker(ticks=centres)
-        self.figure.yaxis.major_label_overrides = {
-            c: b.label for c, b in zip(centres, drawing.bands, strict=True)
-        }
+        self._place(drawing, pinned)
         tops = [(band.top, band.bottom) for band in drawing.bands if band.kind == "measured"]
         self._sources["lanes"].data = {
             "left": [-end] * len(tops),
@@ -178,23 +89,23 @@ class TimelineFigure:
         self.minimap.show(drawing)
         self._fill()
 
+    def _place(self, drawing: Drawing, pinned: int) -> None:
+        """The pinned bands in the head, the others in the body."""
+        bands = drawing.bands
+        letters = max((len(band.label) for band in bands), default=0)
+        cut = bands[pinned - 1].bottom + GAP / 2 if pinned else 0.0
+        heights = ((bands[:pinned], 0.0 if pinned else -1.0, cut), (bands[pinned:], cut, drawing.height))
+        for part, (shown, top, bottom) in zip(self._both, heights, strict=True):
+            axis = AXIS_PIXELS if part is self._head else 4
+            rows = bottom - top if shown else 0
+            part.show(shown, top, bottom, int(rows * ROW_PIXELS) + axis, letters)
+
     def paint(self, theme: str) -> None:
         """Use the colours of ``theme``, "light" or "dark"."""
         self._theme = theme
-        colors, draw = THEMES[theme], self.figure
-        draw.background_fill_color = draw.border_fill_color = colors["paper"]
-        draw.axis.major_label_text_color = colors["text"]
-        draw.axis.major_tick_line_color = draw.xgrid.grid_line_color = colors["grid"]
-        draw.yaxis.major_tick_line_color = None
-        for glyph in (self._waits.glyph, self._waits.nonselection_glyph):
-            glyph.update(hatch_color=colors["wait"], line_color=colors["wait"])
-        self._segments.glyph.line_color = self._heads.glyph.fill_color = colors["arrow"]
-        self._lit_quads.glyph.line_color = colors["lit"]
-        self._bad_quads.glyph.update(line_color=colors["error"], fill_color=colors["error"])
-        self._found_quads.glyph.update(line_color=colors["found"], fill_color=colors["found"])
-        self._lanes.glyph.fill_color = colors["measured"]
-        self._stretch.update(fill_color=colors["lit"], fill_alpha=0.12, line_color=colors["lit"])
-        self._ruler.overlay.update(fill_color=colors["lit"], fill_alpha=0.12, line_color=colors["lit"])
+        colors = THEMES[theme]
+        for part in self._both:
+            part.paint(colors)
         self.minimap.paint(colors["paper"], colors["lit"])
         if self._drawing is not None:
             self._fill()
@@ -211,13 +122,13 @@ class TimelineFigure:
 
     def measuring(self, on: bool) -> None:
         """Whether a drag measures, instead of panning."""
-        self.figure.toolbar.active_drag = self._ruler if on else self._pan
+        for part in self._both:
+            part.measuring(on)
 
     def stretch(self, span: tuple[float, float] | None) -> None:
         """Shade the measured stretch of time."""
-        self._stretch.visible = span is not None
-        if span is not None:
-            self._stretch.update(left=span[0], right=span[1])
+        for part in self._both:
+            part.stretch(span)
 
     def lit_span(self) -> tuple[float, float] | None:
         """From the first to the last cycle of the lit ops."""
@@ -252,13 +163,15 @@ class TimelineFigure:
         self.go(middle - width / 2, middle + width / 2)
 
     def _moved(self, event: RangesUpdate | None) -> None:
+        """Another window: what was sent may not be enough for it."""
         if event is not None:
             self._window = (event.x0, event.x1)
         else:
             self._window = (float(self.x.start), float(self.x.end))
         if self._drawing is not None and any(a.number > MOST for a in self._arrays.values()):
             if not self._enough(*self._window):
-                self._fill()
+                return self._fill()
+        return self._name()
 
     def _enough(self, low: float, high: float) -> bool:
         """Whether what was sent last covers the window finely enough."""
@@ -285,11 +198,44 @@ class TimelineFigure:
         ]
         stages = self._arrays["stages"].within(window)
         stages["fill"] = [colors["states"].get(state, colors["grid"]) for state in stages["state"]]
+        waits = self._arrays["waits"].within(window)
+        for columns in (bars, waits):
+            columns["text"] = [self._words.get(op, "") for op in columns["op"]]
         self._sources["bars"].data = bars
-        self._sources["waits"].data = self._arrays["waits"].within(window)
+        self._sources["waits"].data = waits
         self._sources["stages"].data = stages
         self._sources["arrows"].data = _arrows_within(drawing.arrows, window)
+        self._named = (0.0, 0.0)
+        self._name()
         self._outline()
+
+    def _name(self) -> None:
+        """Write its work into each bar of the window that is wide enough for it."""
+        low, high = self._window or (0.0, float(self._drawing.total if self._drawing else 1))
+        first, last = self._named
+        if first <= low and high <= last and abs((last - first) / 3 - (high - low)) < 0.02 * (high - low):
+            return
+        width = high - low
+        self._named = low - width, high + width
+        pixel, colors = width / self._pixels(), THEMES[self._theme]
+        bars, names = self._sources["bars"].data, {"x": [], "y": [], "name": [], "ink": []}
+        for i, (left, right) in enumerate(zip(bars["left"], bars["right"], strict=True)):
+            name = _short(bars["text"][i])
+            seen = right > self._named[0] and left < self._named[1]
+            if name and seen and right - left > (len(name) * LETTER + 4) * pixel:
+                names["x"].append((left + right) / 2)
+                names["y"].append((bars["top"][i] + bars["bottom"][i]) / 2)
+                names["name"].append(name)
+                names["ink"].append(colors["ink" if bars["kind"][i] == "in-flight" else "paper"])
+        few = len(names["x"]) <= MOST_NAMES
+        self._sources["names"].data = names if few else {name: [] for name in names}
+
+    def _pixels(self) -> int:
+        """How wide the figure is drawn; a guess before the browser has said so."""
+        try:
+            return self.figure.inner_width or 1000
+        except UnsetValueError:
+            return 1000
 
     def _color(self, task: str, kind: str) -> str:
         colors = THEMES[self._theme]
@@ -319,6 +265,11 @@ class TimelineFigure:
             op = source.data["op"][source.selected.indices[0]]
             source.selected.indices = []
             self._on_pick(op)
+
+
+def _short(text: str) -> str:
+    """The method of an op in words: "load_a" of "t = smem_ab.load_a(coord_m)"."""
+    return text.partition("(")[0].rpartition(" ")[2].rpartition(".")[2]
 
 
 def _arrows_within(arrows: Columns, window: tuple[float, float]) -> Columns:

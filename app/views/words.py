@@ -53,7 +53,7 @@ def role(op: Op) -> str:
 
 def verb(op: Op) -> str:
     """The method that an author would call."""
-    return op.work if op.kind is OpKind.WORK else VERBS[op.kind]
+    return op.work if op.kind is OpKind.WORK else VERBS.get(op.kind, op.kind.value)
 
 
 def value_text(value: Token | Value) -> str:

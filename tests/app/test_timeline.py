@@ -6,13 +6,17 @@ from pathlib import Path
 from warpdraft.app.views.thinning import MOST, Arrays
 from warpdraft.app.views.timeline import drawing, facts_view, places_of
 from warpdraft.app.views.timeline_figure import TimelineFigure
+from warpdraft.app.views.timeline_lanes import pinned
+from warpdraft.app.views.words import op_text
 from warpdraft.core.findings import Finding, Severity, Step
 from warpdraft.core.simulate import simulate
+from warpdraft.core.tree import ops_of
 
 _spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
 sample = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sample)
 TIMELINE = simulate(sample.gemm(), {"k_tiles": 6, "tiles": 2})
+WORDS = {op.id: op_text(op) for task in sample.gemm().tasks for op in ops_of(task)}
 
 
 def test_warps_that_do_the_same_share_a_lane():
@@ -69,7 +73,7 @@ def test_the_figure_follows_drawing_selection_keys_and_theme():
     picked = []
     figure = TimelineFigure(picked.append)
     figure.paint("dark")
-    figure.show(drawing(TIMELINE), {"load": 0, "math": 1})
+    figure.show(drawing(TIMELINE), {"load": 0, "math": 1}, WORDS)
     assert figure._sources["bars"].data["op"]
     figure.light(frozenset({TIMELINE.bars[0].op}), frozenset())
     assert figure._sources["lit"].data["left"]
@@ -85,3 +89,28 @@ def test_the_figure_follows_drawing_selection_keys_and_theme():
     assert (
         picked == [figure._sources["bars"].data["op"][0]] and figure._sources["bars"].selected.indices == []
     )
+
+
+def test_bars_that_are_wide_enough_carry_their_work():
+    figure = TimelineFigure(lambda op: None)
+    figure.paint("light")
+    figure.show(drawing(TIMELINE), {"load": 0, "math": 1}, WORDS)
+    whole = figure._sources["names"].data["name"]
+    assert "mma" in whole and set(whole) <= {
+        text.partition("(")[0].rpartition(".")[2] for text in WORDS.values()
+    }
+    figure.go(0, TIMELINE.total / 8)
+    near = figure._sources["names"].data
+    assert set(near["name"]) - set(whole) and max(near["x"]) < TIMELINE.total
+
+
+def test_pinned_lanes_lie_in_the_head_and_the_others_in_the_body():
+    figure = TimelineFigure(lambda op: None)
+    figure.paint("light")
+    shown = pinned(drawing(TIMELINE), {"TMA"})
+    plain = figure.head.height
+    figure.show(shown, {"load": 0, "math": 1}, WORDS, 1)
+    assert list(figure.head.yaxis.major_label_overrides.values()) == ["TMA"]
+    assert "TMA" not in figure.figure.yaxis.major_label_overrides.values()
+    assert figure.head.y_range.start == figure.figure.y_range.end and figure.head.height != plain
+    assert figure.head.min_border_left == figure.figure.min_border_left

@@ -15,13 +15,16 @@ from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.app.views.timeline_lanes import interleaved, joined, pinned
 from warpdraft.app.views.timeline_search import matches, measure
 from warpdraft.app.views.timeline_svg import timeline_svg
+from warpdraft.app.views.words import op_text
 from warpdraft.core.simulate import simulate, to_perfetto
+from warpdraft.core.tree import ops_of
 
 _spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
 sample = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sample)
 DOCUMENT = sample.gemm()
 TIMELINE = simulate(DOCUMENT, {"k_tiles": 6, "tiles": 2})
+WORDS = {op.id: op_text(op) for task in DOCUMENT.tasks for op in ops_of(task)}
 DRAWING = drawing(TIMELINE)
 
 
@@ -142,14 +145,14 @@ def test_the_figure_measures_finds_and_goes():
     spans = []
     figure = TimelineFigure(lambda op: None, lambda low, high: spans.append((low, high)))
     figure.paint("light")
-    figure.show(joined(DRAWING, DRAWING, " (measured)", "measured"), {})
+    figure.show(joined(DRAWING, DRAWING, " (measured)", "measured"), {}, WORDS)
     assert len(figure._sources["lanes"].data["top"]) == len(DRAWING.bands)
     figure.measuring(True)
-    assert figure.figure.toolbar.active_drag is figure._ruler
+    assert figure.figure.toolbar.active_drag is figure._body._ruler
     figure.light(frozenset({"load.04"}), frozenset())
     low, high = figure.lit_span()
     figure.stretch((low, high))
-    assert figure._stretch.visible and figure._stretch.left == low
+    assert figure._body._stretch.visible and figure._body._stretch.left == low
     figure.go(low, high)
     assert figure.window[0] <= low < high <= figure.window[1] + 1
 

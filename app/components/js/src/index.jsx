@@ -68,7 +68,7 @@ export function render({ model }) {
   const local = { selection: null };
   let pending = false;
   let lost = false;
-  const timeline = { element: null, minimap: null };
+  const timeline = { element: null, minimap: null, head: null };
   const send = (intent) => {
     if (lost) return; // nobody is there to carry it out
     if (intent.type === "select") local.selection = { ...intent, ops: intent.kind === "op" ? intent.ids : [], resources: [] };
@@ -113,6 +113,7 @@ export function render({ model }) {
   state.take(JSON.parse(model.initial));
   timeline.element = model.get_child("timeline");
   timeline.minimap = model.get_child("minimap");
+  timeline.head = model.get_child("head");
   show(); // at once: what is embedded must have its place when this returns
   model.send_msg({ type: "hello" });
   setTimeout(() => watchConnection(() => { lost = true; redraw(); }));

@@ -12,6 +12,7 @@ export function Timeline({ state, send, figures, hidden, table }) {
       {facts?.problem && <p class="problem" role="alert">{facts.problem}</p>}
       {facts?.rows.length > 0 && <Tools data={state.timeline_tools} send={send} />}
       <Embedded element={figures.minimap} hidden={!shown} name="minimap" />
+      <Embedded element={figures.head} hidden={!shown} name="timeline-head" />
       <div class="figure" hidden={!shown}><Embedded element={figures.element} name="drawn" /></div>
       {facts && !facts.problem && !facts.rows.length && <p class="empty">{facts.pending ? "Predicting…" : "Nothing happens in this schedule yet."}</p>}
       {table && facts && <BarTable facts={facts} send={send} />}
@@ -46,6 +47,7 @@ const Tools = memo(["data"], function Tools({ data, send }) {
       {data.measure && <span class="measure mono" role="status">{data.measure}</span>}
       {data.measure && <Button kind="small bare" icon="close" label="Clear the measure" onClick={() => ask("clear")} />}
       <span class="space" />
+      <Legend />
       <Lanes lanes={data.lanes} pin={(lane) => ask("pin", { lane })} />
       {measured ? <MeasuredTrace measured={measured} ask={ask} /> : <Load ask={ask} />}
       <select class="small" aria-label="Export the timeline" value="" onChange={(e) => { ask("export", { as: e.currentTarget.value }); e.currentTarget.value = ""; }}>
@@ -57,6 +59,16 @@ const Tools = memo(["data"], function Tools({ data, send }) {
     </div>
   );
 });
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="Legend">
+      {[["work", "works"], ["flight", "in flight"], ["wait", "waits"], ["filling", "stage fills"], ["full", "full"], ["reading", "read"]].map(([kind, text]) => (
+        <li key={kind}><span class={`swatch ${kind}`} />{text}</li>
+      ))}
+    </ul>
+  );
+}
 
 function Lanes({ lanes, pin }) {
   const number = lanes.filter((lane) => lane.pinned).length;
