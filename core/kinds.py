@@ -67,7 +67,9 @@ class OpKind(StrEnum):
 class GuardKind(StrEnum):
     """When a guarded block runs."""
 
-    ELECT_WARP = "elect_warp"  # only warp `warp` of the task
+    ELECT_WARP = (
+        "elect_warp"  # only warp `warp` of the task; the others move their cursors past it (`core.cursors`)
+    )
     ELECT_LANE = "elect_lane"  # one lane of each warp
     FIRST_ITER = "first_iter"  # of loop `loop`
     LAST_ITER = "last_iter"

@@ -13,7 +13,7 @@ from .arrivals import (
     full_count,
     producer_signal,
 )
-from .cursors import pipeline_ops
+from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .layout import layout
@@ -44,6 +44,7 @@ class Machine:
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._retries: dict[str, frozenset[str]] = {}
+        self._passed: dict[str, frozenset[tuple[str, str]]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
             if r.pipeline:
@@ -105,6 +106,12 @@ class Machine:
         if task.name not in self._retries:
             self._retries[task.name] = retries(self.document, task)
         return self._retries[task.name]
+
+    def passed_over(self, task: Task, elected: Guard) -> frozenset[tuple[str, str]]:
+        """The sides of pipelines whose cursors the other warps of ``task`` move past the block ``elected``."""
+        if elected.id not in self._passed:
+            self._passed[elected.id] = passed_over(self.document, task, elected)
+        return self._passed[elected.id]
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
-from .cursors import CLOSES, OPENS, opening_cursor
+from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import evaluate
 from .limits import in_time
@@ -89,6 +89,7 @@ class WarpWalk:
         self.loops: list[tuple[Loop, int, int]] = []  # loop, iteration, trips
         self.lane = False
         self.alone = False
+        self.idle = False  # inside a block that another warp executes
 
     def block(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -102,6 +103,10 @@ class WarpWalk:
                 self.alone = self.alone or node.kind is GuardKind.ELECT_WARP
                 self.block(node.body)
                 self.lane, self.alone = saved
+            elif node.kind is GuardKind.ELECT_WARP and self.machine.passed_over(self.task, node):
+                self.idle, idle = True, self.idle
+                self.block(node.body)
+                self.idle = idle
 
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)
@@ -158,12 +163,15 @@ class WarpWalk:
 
     def op(self, op: Op) -> None:
         kind = op.kind
-        if kind is OpKind.WORK:
+        if self.idle:
+            self.move(op)
+        elif kind is OpKind.WORK:
             self.work(op)
         elif kind in PIPELINE_KINDS:
             resource = self.machine.resources.get(op.target)
             if resource and resource.pipeline:
                 getattr(self, kind.value)(op, resource)
+                self.move(op)
         elif kind in GROUP_KINDS:
             if op.target in self.machine.groups:
                 self.emit(GROUP_KINDS[kind], op, number=op.count or 0, engine=self.machine.groups[op.target])
@@ -194,23 +202,25 @@ class WarpWalk:
         """The cursor of an acquire or wait, and of the work behind it: its own, or the one that closing moves."""
         return opening_cursor(resource, opens, self.machine.pipeline_ops(self.task))
 
-    def advance(self, resource: Resource, cursor: str) -> None:
-        self.cursor[resource.name, cursor] = self.cursor.get((resource.name, cursor), 0) + 1
+    def move(self, op: Op) -> None:
+        """Moves the cursor that ``op`` moves, whichever warp does the op."""
+        resource = self.machine.resources.get(op.target)
+        if resource and resource.pipeline:
+            cursor = moved_cursor(resource, op.kind, self.machine.pipeline_ops(self.task))
+            if cursor:
+                self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
 
     def number(self, resource: Resource, side: str, stage: int) -> int:
         return self.machine.first[resource.name, side] + stage
 
     def acquire(self, op: Op, resource: Resource) -> None:
-        cursor = self.opening(resource, "acquire")
-        stage, generation = self.place(resource, cursor)
+        stage, generation = self.place(resource, self.opening(resource, "acquire"))
         self.emit(EventKind.WAIT, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
         if self.machine.producer[resource.name] == TMA and self.leads():
             nbytes = self.machine.armed_by(resource, self.task, op)
             self.emit(
                 EventKind.ARRIVE_EXPECT, op, self.number(resource, "full", stage), 1, nbytes, stage=stage
             )
-        if cursor == "acquire":
-            self.advance(resource, "acquire")
 
     def try_acquire(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "acquire"))
@@ -221,14 +231,10 @@ class WarpWalk:
         signal = self.machine.producer[resource.name]
         if signal != TMA:
             self.signal(op, signal, self.number(resource, "full", stage), stage)
-        self.advance(resource, "commit")
 
     def wait(self, op: Op, resource: Resource) -> None:
-        cursor = self.opening(resource, "wait")
-        stage, generation = self.place(resource, cursor)
+        stage, generation = self.place(resource, self.opening(resource, "wait"))
         self.emit(EventKind.WAIT, op, self.number(resource, "full", stage), generation, stage=stage)
-        if cursor == "wait":
-            self.advance(resource, "wait")
 
     def try_wait(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "wait"))
@@ -238,7 +244,6 @@ class WarpWalk:
         stage, _ = self.place(resource, "release")
         signal = self.machine.consumer[resource.name]
         self.signal(op, signal, self.number(resource, "empty", stage), stage)
-        self.advance(resource, "release")
 
     def signal(self, op: Op, signal: str, barrier: int, stage: int) -> None:
         count = arrivals_by(signal, self.leads(), self.lane)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from warpdraft.core.cursors import passed_over, side_of
 from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind
 from warpdraft.core.expressions import Integer, Operation
 
 from .errors import LoweringError
-from .operations import lower_operation
+from .operations import lower_moves, lower_operation
 from .syntax import Expression, For, If, Statement, assign, binary, call, compare, expression
 from .task import Frame, TaskBuilder
 from .works import lower_work
@@ -22,6 +23,8 @@ def lower_block(task: TaskBuilder, nodes: Sequence[Node]) -> tuple[Statement, ..
 def lower_node(task: TaskBuilder, node: Node) -> tuple[Statement, ...]:
     """The statements of one node."""
     if isinstance(node, Op):
+        if task.idle is not None:
+            return lower_moves(task, node) if side_of(task.document, node) in task.idle else ()
         return lower_work(task, node) if node.kind is OpKind.WORK else lower_operation(task, node)
     if isinstance(node, Loop):
         return _loop(task, node)
@@ -35,6 +38,8 @@ def _loop(task: TaskBuilder, loop: Loop) -> tuple[Statement, ...]:
     task.loops.append(frame)
     body = lower_block(task, loop.body)
     task.loops.pop()
+    if task.idle is not None and not body:
+        return ()
     trips = call("cutlass.range", frame.trips, unroll=loop.unroll or 1)
     note = f"tiles of {loop.queue}" if loop.kind == "tile" else ""
     return (For(expression(frame.index), trips, (*start, *frame.prologue, *body), note),)
@@ -83,21 +88,35 @@ def _guard(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
     if kind is GuardKind.ELECT_WARP:
         if not 0 <= guard.warp < task.task.num_warps:
             raise LoweringError(f"task {task.task.name} has no warp {guard.warp}", guard.id)
+        if task.idle is not None:
+            return lower_block(task, guard.body)
         saved_warp, task.warp = task.warp, guard.warp
         body = lower_block(task, guard.body)
         task.warp = saved_warp
         if task.task.num_warps == 1:
             return body
-        return (If(((compare("warp_idx", "==", task.task.warp_idx + guard.warp), body),)),)
+        arms = [(compare("warp_idx", "==", task.task.warp_idx + guard.warp), body)]
+        moves = _moves(task, guard)
+        return (If((*arms, (None, moves)) if moves else tuple(arms)),)
     if kind is GuardKind.SKIPPABLE:  # no tile is skipped: loops with a predicate are refused
         return lower_block(task, guard.body)
     if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
         raise LoweringError(f"no stock body makes the condition {guard.key!r}", guard.id)
     tests = _iteration_tests(task, guard)
     body = lower_block(task, guard.body)
+    if task.idle is not None and not body:
+        return ()
     for test in reversed(tests):
         body = (If(((test, body),)),)
     return body
+
+
+def _moves(task: TaskBuilder, elected: Guard) -> tuple[Statement, ...]:
+    """What the other warps do at a block of one warp: they move the cursors that they share with it."""
+    task.idle = passed_over(task.document, task.task, elected)
+    moves = lower_block(task, elected.body) if task.idle else ()
+    task.idle = None
+    return moves
 
 
 def _iteration_tests(task: TaskBuilder, guard: Guard) -> list[Expression]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
+from warpdraft.core.cursors import CLOSES, moved_cursor
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.tree import find_target, ops_of
 
@@ -45,6 +46,24 @@ def led(task: TaskBuilder, line: Statement) -> Statement:
 
 
 # -- pipelines
+def lower_moves(task: TaskBuilder, op: Op) -> Lowered:
+    """What the warps do that leave ``op`` to another: they move its cursor past it."""
+    return _moved(task, op, task.resource(op)) if op.kind in PIPELINE else ()
+
+
+def _moved(task: TaskBuilder, op: Op, resource: Resource, source: str = "") -> Lowered:
+    """The cursor that ``op`` moves, by the rules of `core.cursors`, with the stage that it was at where works look there."""
+    which = moved_cursor(resource, op.kind, task.ops)
+    if not which:
+        return ()
+    cursor = task.cursor(resource, which)
+    advance = run(f"{cursor}.advance", op=source)
+    if which not in CLOSES:
+        return (advance,)
+    side = PRODUCER if which == "acquire" else CONSUMER
+    return assign(task.held(resource, side), attribute(expression(cursor), "index")), advance
+
+
 def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "acquire"), task.module.storage.rings[resource.name]
     stage = attribute(expression(cursor), "index")
@@ -53,34 +72,28 @@ def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
         tx_bytes = armed_bytes(task.document, resource, task.task, op)
         full = binary(f"{ring}.full", "+", stage)
         lines.append(led(task, Line(task.operation("expect", op, full, tx_bytes), op=op.id)))
-    if resource.pipeline.advance_on_acquire:
-        lines += [assign(task.held(resource, PRODUCER), stage), run(f"{cursor}.advance")]
-    return tuple(lines)
+    return (*lines, *_moved(task, op, resource))
 
 
 def _commit(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
     signal = producer_signal(task.document, resource)
     if signal == TMA:  # the copies complete the barrier: only the cursor moves
-        return (run(f"{cursor}.advance", op=op.id),)
+        return _moved(task, op, resource, op.id)
     barrier = binary(f"{ring}.full", "+", attribute(expression(cursor), "index"))
-    return (*_signal(task, op, signal, barrier), run(f"{cursor}.advance"))
+    return (*_signal(task, op, signal, barrier), *_moved(task, op, resource))
 
 
 def _wait(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "wait"), task.module.storage.rings[resource.name]
-    lines: list[Statement] = [Line(task.operation("wait", op, ring, cursor), op=op.id)]
-    if resource.pipeline.advance_on_wait:
-        stage = attribute(expression(cursor), "index")
-        lines += [assign(task.held(resource, CONSUMER), stage), run(f"{cursor}.advance")]
-    return tuple(lines)
+    return (Line(task.operation("wait", op, ring, cursor), op=op.id), *_moved(task, op, resource))
 
 
 def _release(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "release"), task.module.storage.rings[resource.name]
     barrier = binary(f"{ring}.empty", "+", attribute(expression(cursor), "index"))
     signal = consumer_signal(task.document, resource)
-    return (*_signal(task, op, signal, barrier), run(f"{cursor}.advance"))
+    return (*_signal(task, op, signal, barrier), *_moved(task, op, resource))
 
 
 def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression) -> Lowered:

@@ -48,6 +48,8 @@ class TaskBuilder:
         self.loops: list[Frame] = []
         self.warp: int | None = None  # the elected warp, where one is
         self.lane = False  # whether one lane was elected
+        # where another warp works: the sides of pipelines whose cursors the others move past its ops
+        self.idle: frozenset[tuple[str, str]] | None = None
         self.tokens: dict[str, TokenValue] = {}
         self.used = used(task)
         self.hoisted = hoisted(task)

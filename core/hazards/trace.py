@@ -105,23 +105,28 @@ class _Follower(WarpWalk):
 
     # -- what the unroller calls ----------------------------------------------------------------------------------------
     def passes(self, guard: Guard) -> bool:
-        if guard.token and guard.token not in self.known:
+        if guard.token and guard.token not in self.known and not self.idle:
             self.problem(
                 "routing", guard, "", f"the condition tests {guard.token}, which nothing has returned yet"
             )
         return super().passes(guard)
 
     def op(self, op: Op) -> None:
-        self.check_tokens(op)
         resource = self.machine.resources.get(op.target)
-        if resource is not None and resource.pipeline and resource.space is not Space.QUEUE:
+        pipelined = resource is not None and resource.pipeline and resource.space is not Space.QUEUE
+        if self.idle:  # brackets are the task's, like its cursors
+            if pipelined and op.kind is not OpKind.WORK:
+                self.bracket(op)
+            return super().op(op)
+        self.check_tokens(op)
+        if pipelined:
             self.bracket(op)
         if op.kind is OpKind.WORK:
             self.check_upstreams(op)
         for other, text in self.lanes.step(self, op) if self.trace.strict_lanes else ():
             self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
-        super().op(op)
+        return super().op(op)
 
     # -- brackets -------------------------------------------------------------------------------------------------------
     def bracket(self, op: Op) -> None:
@@ -201,6 +206,8 @@ class _Follower(WarpWalk):
                 self.problem("routing", op, op.target, text)
 
     def problem(self, kind: str, node: Node, resource: str, text: str, other: str = "") -> None:
+        if self.idle:
+            return  # the warp that does the step has it
         at = ", ".join(f"{var} {i}" for var, i in self.at)
         self.trace.problems.setdefault(
             (kind, node.id), Problem(kind, self.task.name, node.id, resource, text, at, other)

@@ -277,13 +277,14 @@ def test_warps_and_registers():
 def test_a_bit_of_everything_compiles():
     ring = replace(RING, pipeline=Pipeline(2, consumer_signal=Signal.LEADER_THREADS))
     every = Guard("p.g", GuardKind.EVERY, (op("p.6", OpKind.RELEASE, "ring"),), "k", period=2, start=1)
+    elected = Guard("p.e", GuardKind.ELECT_WARP, (every,), warp=1)  # the other warp moves the cursor
     inner = (
         work("p.1", "where", "at", results=("row", "column", "k_tile")),
         op("p.2", OpKind.TRY_WAIT, "ring"),
         op("p.3", OpKind.WAIT, "ring"),
         work("p.4", "ring", "seen", results=("seen",)),
         work("p.5", "out", "put", args=(("v", Token("seen")), ("m", Token("row")), ("n", Token("k_tile")))),
-        every,
+        elected,
         Guard("p.h", GuardKind.ELECT_WARP, (op("p.7", OpKind.MBARRIER_WAIT, "go"),), warp=1),
     )
     loop = Loop("p.l", "domain", "k", inner, start=1, stop=STEPS)

@@ -13,6 +13,7 @@ from warpdraft.core import (
     Kernel,
     MBarrier,
     MemoryResource,
+    NamedBarrier,
     PipelineConfig,
     Task,
     TaskManager,
@@ -205,6 +206,38 @@ def test_raw_mbarriers():
     document = manager(ring(), signal, follow, things=(ready, loaded), warps=2)
     agree(document, n=5)
     assert [b.count for b in Machine(document).barriers if b.side == "raw"] == [68, 1, 1]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_warps_that_are_not_elected_move_their_cursors(split):
+    @schedule
+    def one_after_another(ring, out, group):
+        with domain_loop(N) as k:
+            for warp in (0, 1):
+                with elect_warp(warp):
+                    ring.acquire()
+                    ring.load(row=k, column=0)
+                    ring.commit()
+            ring.acquire()
+            ring.load(row=k, column=0)
+            ring.commit()
+
+    @schedule
+    def one_signals(ring, out, group, meet):
+        with elect_warp(1), domain_loop(2):
+            ring.wait()
+            ring.release()
+        with domain_loop(N) as k:
+            with elect_warp(0):
+                ring.wait()
+            meet.sync()
+            out.store(chunk=ring.chunk(), row=k, column=0)
+            with k.every(2, start=1), elect_warp(1), domain_loop(2):
+                ring.release()
+
+    pipeline = {"advance_on_acquire": split, "advance_on_wait": split, "num_stages": 3}
+    agree(manager(ring(**pipeline), one_after_another, warps=3), n=5)
+    agree(manager(ring(**pipeline), one_signals, things=(NamedBarrier(1, 96),), warps=3), n=5)
 
 
 def test_a_stage_that_an_mbarrier_does_not_have_is_refused():
