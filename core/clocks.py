@@ -22,7 +22,7 @@ from time import perf_counter
 
 from . import channels, early_close, meetings, phases
 from .document import Engine
-from .incidents import Clock, Entry, Incident
+from .incidents import Clock, Entry, Incident, Note
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
 from .races import NEVER, SYNC, TCGEN, Races
@@ -77,6 +77,7 @@ class Execution:
         self.order: list[tuple[int, int, int]] = []  # slices of the execution: stream, from, to
         self.incidents: list[Incident] = []
         self.seen: set[tuple[str, str, int]] = set()
+        self.notes: list[Note] = []  # of the works that the program wants noted
         self.stopped = ""
         self.races = Races(program, proxied, self)
         # in an order that does not depend on how the tasks are listed
@@ -149,6 +150,8 @@ class Execution:
     def _work(self, w: int, j: int, e: Event) -> bool:
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, SYNC, 0)
+        if e.op in self.program.noted:
+            self.notes.append(Note(w, j, SYNC, 0, self.base[w], e.op))
         return True
 
     def _async(self, w: int, j: int, e: Event) -> bool:
@@ -164,6 +167,8 @@ class Execution:
             comp, value = (TCGEN, j) if engine is Engine.TCGEN05 else (NEVER, 0)
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, comp, value)
+        if e.op in self.program.noted:
+            self.notes.append(Note(w, j, comp, value, self.base[w], e.op))
         if b >= 0:
             self.landing[b] = w, j, self.state[b].completed
             self._add_bytes(w, j, e, phases.complete_tx)

@@ -125,7 +125,8 @@ def marked(
             streams.append(stream)
             marks.append(walk.marks)
             short |= walk.short
-    return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items()))), marks, short
+    program = Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())), machine.noted)
+    return program, marks, short
 
 
 def chain(marks: list[dict[Key, Mark]]) -> list[Key] | None:

@@ -43,6 +43,7 @@ class Frontier:
             asked = bool(who) and low[known] < done - 1
             self.before.append(self._unknown(e.before[b], low) if asked else {})
             self.last.append(self._unknown(e.last[b], self.low) if self.low[known] < done else {})
+        self.heard = [self._heard(e, w) for w in range(e.n)] if e.notes else []
         self.log = [list(log) for log in e.log]
         self.waits = [_ends(waits) for waits in e.waits]
         self.parities = {
@@ -55,6 +56,14 @@ class Frontier:
         self.reads = [
             {key: made for key, x in reads.items() if (made := self._record(e, x))} for reads in e.races.reads
         ]
+
+    @staticmethod
+    def _heard(e: Execution, w: int) -> frozenset[str]:
+        """The noted ops of which stream ``w`` knows that some warp has done them."""
+        first: dict[tuple[int, str], int] = {}
+        for note in e.notes:
+            first.setdefault((note.stream, note.op), note.index)
+        return frozenset(op for (u, op), j in first.items() if (e.at[w] if u == w else e.base[w][u]) >= j)
 
     @staticmethod
     def _low(e: Execution, streams: Iterable[int]) -> list[int]:

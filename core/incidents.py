@@ -19,6 +19,17 @@ class Entry(NamedTuple):
     bytes: int
 
 
+class Note(NamedTuple):
+    """A work that rules look at one by one; fields as those of `races.Record`."""
+
+    stream: int
+    index: int
+    component: int
+    value: int
+    base: Clock
+    op: str
+
+
 class Incident(NamedTuple):
     """A failed check, at event ``index`` (1-based) of ``stream``; ``other`` is an event that it should be ordered with."""
 

@@ -16,6 +16,7 @@ from .arrivals import (
 from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
+from .grid_dependency import GridDependency, grid_dependency
 from .layout import layout
 from .program import Barrier, BarrierKind
 from .retries import retries
@@ -84,6 +85,16 @@ class Machine:
         if op.id not in self._armed:
             self._armed[op.id] = armed_bytes(self.document, resource, task, op)
         return self._armed[op.id]
+
+    @cached_property
+    def grid(self) -> GridDependency:
+        """What dependent launches wait for and touch."""
+        return grid_dependency(self.document)
+
+    @cached_property
+    def noted(self) -> frozenset[str]:
+        """Ops whose works rules look at one by one: an execution keeps their clocks."""
+        return self.grid.ops
 
     @cached_property
     def peeks(self) -> bool:

@@ -100,11 +100,13 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All streams and barriers of one CTA for one choice of trip counts; ``values`` are the symbols' values."""
+    """All streams and barriers of one CTA for one choice of trip counts; ``values`` are the symbols' values, ``noted`` the
+    ops whose works' clocks an execution keeps."""
 
     streams: tuple[Stream, ...]
     barriers: tuple[Barrier, ...]
     values: tuple[tuple[str, int], ...] = ()
+    noted: frozenset[str] = frozenset()
 
     @property
     def events(self) -> int:

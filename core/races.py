@@ -18,7 +18,7 @@ from .program import Access, Event, Program
 
 if TYPE_CHECKING:
     from .clocks import Execution
-    from .incidents import Clock
+    from .incidents import Clock, Note
 
 SYNC, TCGEN, NEVER = (
     -1,
@@ -147,7 +147,7 @@ class Races:
             (x.event.op, y.event.op, x.access.resource, y.access.resource, x.access.write), Pair(x, y)
         )
 
-    def finished(self, x: Record, w: int, j: int, base: Clock) -> bool:
+    def finished(self, x: Record | Note, w: int, j: int, base: Clock) -> bool:
         """Whether the end of ``x`` happens before event ``j`` of stream ``w``, whose clock is ``base``."""
         if x.component >= 0:
             return base[x.component] >= x.value

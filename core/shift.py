@@ -222,6 +222,7 @@ class _Comparison:
                     self.events(stream.events[one.at[w] + i], stream.events[two.at[w] + i])
             else:
                 self.need(one.at[w] == two.at[w])
+        self.need(one.heard == two.heard)
         self.need(one.inside.keys() == two.inside.keys())
         for w, generation in one.inside.items():
             b = self.streams[w].events[one.at[w]].barrier

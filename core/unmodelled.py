@@ -12,6 +12,7 @@ from math import prod
 
 from .document import Document, Engine, OpKind, Pipeline, Resource, Signal, Space
 from .footprints import engine_of
+from .grid_dependency import dependents
 from .tree import ops_of
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
@@ -27,9 +28,21 @@ def unmodelled(document: Document) -> tuple[str, ...]:
 
 def assumed(document: Document) -> tuple[str, ...]:
     """What a verdict takes for granted: a document does not state it, so works are trusted with it."""
-    return tuple(
-        dict.fromkeys(reason for resource in document.resources for reason in _tensor_core(resource))
-    )
+    tensor = (reason for resource in document.resources for reason in _tensor_core(resource))
+    return tuple(dict.fromkeys((*tensor, *_grids(document))))
+
+
+def _grids(document: Document) -> Iterator[str]:
+    """What no edge says of the grids before and behind this one."""
+    barriers = [r for r in document.resources if r.space is Space.PDL]
+    waiting = [r.name for r in barriers if any(w.role == "consumer" for w in r.works)]
+    if waiting and not dependents(document, waiting):
+        yield f"nothing here depends on the preceding grid (no edge of the graph leads from {waiting[0]})"
+    if barriers and not waiting:
+        yield f"no preceding grid still runs when this one starts ({barriers[0].name}: nobody waits for it)"
+    for r in barriers:
+        if dict(r.params).get("successor_waits") is False:
+            yield f"works fence their stores at the scope of the GPU before {r.name} launches the next grid"
 
 
 def known_target(target: str) -> bool:
@@ -46,8 +59,6 @@ def _reasons(document: Document) -> Iterator[str]:
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
-        if resource.space is Space.PDL:
-            yield f"the order of dependent launches is not modelled ({resource.name})"
     for task in document.tasks:
         for op in ops_of(task):
             if op.kind in (OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT):

@@ -52,7 +52,7 @@ def unroll(
             stream = Stream(task.name, warps[0], len(warps), warps)
             WarpWalk(machine, task, stream, values, conditions or {}, deadline).block(task.body)
             streams.append(stream)
-    return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())))
+    return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())), machine.noted)
 
 
 def trip_count(loop: Loop, values: Mapping[str, int]) -> int:

@@ -89,10 +89,19 @@ class PdlWaitBarrier(MemoryResource):
 
 @dataclass(kw_only=True, eq=False)
 class PdlLaunchBarrier(MemoryResource):
-    """Lets the dependent grid start (PTX griddepcontrol.launch_dependents)."""
+    """Lets the dependent grid start (PTX griddepcontrol.launch_dependents).
+
+    ``successor_waits=False``: that grid reads what this one stores and does not wait (griddepcontrol.wait) first.
+    """
 
     space: Space | str | None = Space.PDL
     is_barrier: bool = True
+    successor_waits: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.successor_waits:
+            self.params = {**self.params, "successor_waits": False}
 
     @producer_work
     def launch_griddep(self, stage_info: Any) -> None:

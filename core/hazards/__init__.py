@@ -23,6 +23,8 @@ from . import (
     over_arrival,
     partial_warp_barrier,
     participation,
+    pdl_launch_first,
+    pdl_unwaited_access,
     phase_error,
     phase_lap,
     queue_misplaced,
@@ -103,6 +105,8 @@ HAZARDS: tuple[Hazard, ...] = (
     missing_proxy_fence.HAZARD,
     conditional_fence.HAZARD,
     exit_in_flight.HAZARD,
+    pdl_launch_first.HAZARD,
+    pdl_unwaited_access.HAZARD,
 )
 
 __all__ = ["HAZARDS", "Hazard"]

@@ -191,6 +191,21 @@ def queue(name: str = "queue") -> Resource:
     )
 
 
+# The barriers of dependent launches.
+PDL_WAIT = Resource("pdl_wait", Space.PDL, works=(Work("wait_griddep", "consumer"),))
+PDL_LAUNCH = Resource("pdl_launch", Space.PDL, works=(Work("launch_griddep", "producer"),))
+
+
+def wait_grid() -> Op:
+    """griddepcontrol.wait"""
+    return work("pdl_wait", "wait_griddep")
+
+
+def launch_grid() -> Op:
+    """griddepcontrol.launch_dependents"""
+    return work("pdl_launch", "launch_griddep")
+
+
 MMA = AsyncGroup("mma_group", Engine.WGMMA)
 STORE = AsyncGroup("store_group", Engine.BULK_STORE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document
+from ..document import Document, Space
 from ..edits import RemoveEdge
 from ..findings import Finding, Fix
 from .base import Hazard, error
@@ -15,7 +15,10 @@ CODE, NAME = "WD103", "unbacked-edge"
 
 def check(document: Document) -> Iterator[Finding]:
     """Edges whose ends no task has as source and destination."""
+    ordering = {r.name for r in document.resources if r.space is Space.PDL}
     for edge in document.graph:
+        if edge.upstream in ordering:
+            continue  # an edge from a dependent launch says what is ordered after it
         if not any(edge.upstream in t.src and edge.downstream in t.dst for t in document.tasks):
             yield error(
                 CODE,

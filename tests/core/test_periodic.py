@@ -375,7 +375,8 @@ class TestParts:
         """Whoever adds state to an execution must say in `core.frontier` what a later step can tell of it."""
         program = unroll(Machine(once(stop=2, symbols=())), {})
         execution = Execution(program)
-        known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced commits"
+        known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
+        known += " commits notes"
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
         races = "write reads use bounds plans proxied execution found unfenced misread"

@@ -42,7 +42,6 @@ FEATURES = {
     "leader": (copy(consumer_cta_leader=True), "(ab: consumer)"),
     "interleave": (copy(interleave=(2, 1, 1, 1)), "(ab: interleave"),
     "target": (copy(fields={"target": "sm_120a"}), "target sm_120a"),
-    "pdl": (copy(resources=(Resource("grid", Space.PDL),)), "dependent launches is not modelled (grid)"),
     "halves": (copy(op(OpKind.CLUSTER_ARRIVE), op(OpKind.CLUSTER_WAIT)), "two halves"),
 }
 
