@@ -20,10 +20,11 @@ the end.
    behind it: a match at (x, y) is carried to (x, y + P) by the very shift that step 1 gives for y, since the composition of
    two shifts is one.
 
-Small values are simply run: each from its least. Nothing is concluded where a bound has no constant growth, where loops
-over one symbol are nested or one loop runs over two symbols, where a condition at run time decides about events, where an
-old peek lets later waits pass, where tasks do not run their loops in one common order, or where no match shows up within
-`TOP` periods. A run with an error ends the attempt.
+Small values are simply run: each from its least, or from smaller ones where that is large (`core.long_loops`); a run that
+fails at values that are not meant breaks the chain of 3, and says nothing else. Nothing is concluded where a bound has no
+constant growth, where loops over one symbol are nested or one loop runs over two symbols, where a condition at run time
+decides about events, where an old peek lets later waits pass, where tasks do not run their loops in one common order, or
+where no match shows up within `TOP` periods. A run with an error ends the attempt.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ from math import lcm
 from time import perf_counter
 
 from .clocks import Execution
-from .cuts import Uses, cut
+from .cuts import Cutting, Uses, cut
 from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
+from .long_loops import Meant, first_value
 from .machine import Machine
 from .program import EventKind, Program
 from .run import Run, shared_memory
 from .shift import same
 from .sweep import REACH, Paused, sweep
 from .unroll import trip_count
-from .valuations import MAX_PERIOD, Values, condition_keys, cost
+from .valuations import MAX_PERIOD, Values, condition_keys, cost, loops_of
 
 TOP = 4  # periods of the pipelines after which a symbol's fixed point is given up,
 SPARE = 12  # and so many values more
@@ -55,18 +57,27 @@ class Unproved(Exception):
     """Why the listed trip counts have to do."""
 
 
+class Rejected(Exception):
+    """A value that is not meant leads nowhere."""
+
+
 @dataclass(slots=True)
 class Prover:
-    """Runs what a proof needs. ``visit`` takes each run, and says whether it shows no error."""
+    """Runs what a proof needs. ``take`` gets each run that stands for meant values of the symbols, with one choice of these,
+    and says whether it shows no error; ``accept`` says so of a run that stands for none. ``exact``: symbols with one value
+    (`core.long_loops.generalised`)."""
 
     machine: Machine
-    visit: Callable[[Run], bool]
+    take: Callable[[Run, Values], bool]
+    accept: Callable[[Run], bool]
     deadline: float
+    exact: dict[str, Meant] = field(default_factory=dict)
     growth: Growth = field(init=False)
+    meant: dict[str, Meant] = field(init=False)
     uses: Uses | None = None
     hopeless: set[str] = field(default_factory=set)  # symbols whose present value is known not to match
     events: int = 0
-    seen: dict[tuple, frozenset[str]] = field(default_factory=dict)
+    seen: dict[tuple, frozenset[str] | None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
 
     def prove(self) -> str:
@@ -77,8 +88,16 @@ class Prover:
             self.growth = growth_of(self.machine)
         except NoGrowth as reason:
             raise Unproved(str(reason)) from None
+        self.meant = {n: self.exact.get(n, Meant(low)) for n, low in self.growth.least.items()}
+        loops = [x for x in loops_of(self.machine.document) if x.id in self.growth.loops]
+        for name, meant in self.meant.items():
+            own = [x for x in loops if self.growth.loops[x.id].symbol == name]
+            self.growth.least[name] = first_value(own, name, meant, self.growth.steps[name])
         self._cover({}, list(self.growth.least))
-        places = [f"{name} = {value}" for name, value in self.reached.items()]
+        places = [
+            f"{value:,} of {name}" if name in self.exact else f"{name} = {value}"
+            for name, value in self.reached.items()
+        ]
         steps = {self.growth.steps[name] for name in self.reached}
         period = f", period {max(steps)}" if steps else ""
         return f"fixed point at {', '.join(places)}{period}" if places else ""
@@ -88,36 +107,63 @@ class Prover:
         if not names:
             return self._visit(values)
         name, *rest = names
-        least, step = self.growth.least[name], self.growth.steps[name]
+        least, step, meant = self.growth.least[name], self.growth.steps[name], self.meant[name]
         stages = lcm(*(max(1, r.pipeline.stages) for r in self.machine.resources.values() if r.pipeline))
         top = least + TOP * max(min(stages, MAX_PERIOD), min(step, 2 * MAX_PERIOD)) + SPARE
-        common: frozenset[str] | None = None
+        stride = step if meant.exactly else 1
+        found: list[tuple[int, frozenset[str]]] = []
         streak = 0
         few = (
             cost(self.machine.document, {name: least + REACH}) < EVENTS if not values and not rest else False
         )
         swept = self._sweep(name) if few and step == 1 else {}
-        for value in count(least):
+        for value in count(least, stride):
             if value > top:
-                raise Unproved(f"no fixed point up to {name} = {top}")
+                self._give_up(values, f"no fixed point up to {name} = {top}")
             self.hopeless.discard(name)
-            matched = swept[value] if value in swept else self._cover({**values, name: value}, rest)
+            try:
+                matched = swept[value] if value in swept else self._cover({**values, name: value}, rest)
+            except Rejected:
+                if value in meant:
+                    raise
+                streak = 0
+                continue
             self.hopeless |= set(values) - matched  # these need a match in every run
-            common = matched if common is None else common & matched
-            streak = streak + 1 if name in matched else 0
-            if streak >= step:
-                self.reached[name] = max(value, self.reached.get(name, value))
-                return common
+            found.append((value, matched))
+            streak = streak + stride if name in matched else 0
+            last = meant.exactly and value >= meant.least
+            if streak >= step or last:
+                if streak:
+                    self.reached[name] = max(value, self.reached.get(name, value))
+                used = [m for v, m in found if v in meant or (v > value - step and not last)]
+                return frozenset.intersection(*used)
         raise AssertionError
+
+    def _give_up(self, values: Values, reason: str) -> None:
+        raise Unproved(reason) if self._all_meant(values) else Rejected
+
+    def _all_meant(self, values: Values) -> bool:
+        return all(value in self.meant[name] for name, value in values.items())
 
     def _sweep(self, name: str) -> dict[int, frozenset[str]]:
         """What the values of the only symbol match, as far as one execution can tell that pauses at the end of each."""
         found: dict[int, frozenset[str]] = {}
-        for value, run, matched in sweep(self.machine, self.growth, name, self.deadline, self._matches):
-            if not self.visit(run):
-                raise Unproved("a run with an error")
-            found[value] = frozenset([name]) if matched else frozenset()
+        for value, run, same_again in sweep(self.machine, self.growth, name, self.deadline, self._matches):
+            matched = frozenset([name]) if same_again else frozenset()
+            if not self._judge(run, {name: value}, matched):
+                break
+            found[value] = matched
         return found
+
+    def _judge(self, run: Run, values: Values, matched: frozenset[str]) -> bool:
+        """Whether nothing is wrong in ``run``, or in the runs that it stands for. Raises Unproved if there is in one that is
+        meant."""
+        if all(name in matched for name, value in values.items() if value not in self.meant[name]):
+            shown = {name: self.meant[name].like(v, self.growth.steps[name]) for name, v in values.items()}
+            if not self.take(run, {n: v for n, v in shown.items() if n not in self.exact}):
+                raise Unproved("a run with an error")
+            return True
+        return self.accept(run)
 
     def _visit(self, values: Values) -> frozenset[str]:
         key = self._signature(values)
@@ -128,7 +174,10 @@ class Prover:
             if perf_counter() > self.deadline:
                 raise Unproved("the time budget ran out")
             self.seen[key] = self._run(values)
-        return self.seen[key]
+        matched = self.seen[key]
+        if matched is None:
+            raise Rejected
+        return matched
 
     def _signature(self, values: Values) -> tuple:
         """How often each loop runs, as far as it is reached: equal programs are run once."""
@@ -148,7 +197,8 @@ class Prover:
 
         return tuple(trips(t.body) for t in self.machine.document.tasks)
 
-    def _run(self, values: Values) -> frozenset[str]:
+    def _run(self, values: Values) -> frozenset[str] | None:
+        """The symbols that the run matches; None where it is wrong, and stands for nothing that is meant."""
         cutting = cut(self.machine, self.growth, values)
         program, document = cutting.program, self.machine.document
         self.uses = self.uses or Uses(self.machine, program)
@@ -170,9 +220,10 @@ class Prover:
                 different.add(c.key[0])
         execution.finish()
         run = Run(document, self.machine, program, execution, program.values)
-        if not self.visit(run):
-            raise Unproved("a run with an error")
-        return frozenset(self.growth.least) - different
+        if execution.stopped != "time":
+            different -= _unreached(execution, cutting)
+        matched = frozenset(self.growth.least) - different
+        return matched if self._judge(run, values, matched) else None
 
     def _matches(self, program: Program, execution: Execution, one: Frontier, two: Frontier) -> bool:
         self.uses = self.uses or Uses(self.machine, program)
@@ -182,6 +233,18 @@ class Prover:
         ):
             return False
         return same(self.machine, self.growth, self.uses, execution, one, two)
+
+
+def _unreached(execution: Execution, cutting: Cutting) -> set[str]:
+    """Symbols whose loops got stuck, or ended in undefined behaviour, before their first cut: with more iterations they do
+    the same."""
+    if not execution.blocked:
+        return set()
+    left = {c.key[0] for c in cutting.cuts} - set(cutting.missing)
+    for c in cutting.cuts:
+        if any(execution.at[w] > mark.position for w, mark in c.marks.items()):
+            left.discard(c.key[0])
+    return left
 
 
 def _peeked(program: Program, w: int, position: int) -> dict[tuple[str, str], int]:

@@ -19,6 +19,7 @@ from .hazards import HAZARDS
 from .hazards.counts import corrected, mismatches
 from .hazards.trace import Trace
 from .limits import OUT_OF_TIME, TimeUp, too_large
+from .long_loops import Meant, generalised
 from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
@@ -26,6 +27,7 @@ from .run import Run, execute, execute_program
 from .unmodelled import assumed, unmodelled
 from .valuations import (
     MAX_CHOICES,
+    MAX_EVENTS,
     PATTERN,
     Patterns,
     Values,
@@ -95,6 +97,9 @@ class _Search:
     proof: str | None = None  # where the fixed point was reached
     unproved: str = ""
     found: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(default_factory=list)
+    carried: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(
+        default_factory=list
+    )  # from runs that stand for others: a deadlock may be put down to other arrivals there
     usual: dict[tuple, None] = field(
         default_factory=dict
     )  # choices of trip counts run under the usual conditions
@@ -111,24 +116,45 @@ class _Search:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
         machine = Machine(_runnable(self.document))
-        if self.prove and not self.given and not self.collector.errors and not self.reason:
+        if self.prove and not self.given and not self.reason:
             self._prove(machine)
         if self.proof is None:
             self._listed(machine)
-        for values, findings, notes in sorted(self.found, key=lambda item: size(item[0])):
+        found = self.found
+        if self.proof is not None or not _wrong(found):
+            found = found + self.carried
+        for values, findings, notes in sorted(found, key=lambda item: size(item[0])):
             self.collector.add(findings, tuple(sorted(values.items())), notes)
 
     def _prove(self, machine: Machine) -> None:
-        def visit(run: Run) -> bool:
-            self._look(run, machine, {}, ())
-            if self.reason or any(f.severity is Severity.ERROR for _, found, _ in self.found for f in found):
-                return False
+        """Long loops of constant length from short ones, if that can be; else as they are. Where a rule on structure is
+        broken there is nothing to prove, but running long loops would still take long."""
+        document, exact = generalised(machine.document)
+        if exact:
+            self._prove_one(Machine(document), exact)
+        if self.proof is None and not _wrong(self.carried) and not self.collector.errors:
+            self._prove_one(machine, {})
+
+    def _prove_one(self, machine: Machine, exact: dict[str, Meant]) -> None:
+        def peeks_once(run: Run) -> None:
             if machine.peeks and with_true_peeks(run.program) is not None:
                 raise Unproved("a peek that several waits rely on")
+
+        def take(run: Run, case: Values) -> bool:
+            self._look(run, machine, {}, (), case)
+            if self.reason or _wrong(self.found) or _wrong(self.carried):
+                return False
+            peeks_once(run)
             return True
 
+        def accept(run: Run) -> bool:
+            self.events += run.program.events
+            peeks_once(run)
+            found = (finding for h in HAZARDS for finding in h.examine(run))
+            return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
+
         try:
-            self.proof = Prover(machine, visit, self.deadline).prove()
+            self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
         except Unproved as why:
             self.unproved = str(why)
 
@@ -137,7 +163,9 @@ class _Search:
         for values, patterns in cases(self.document, self.given):
             if patterns == usual and tuple(sorted(values.items())) in self.usual:
                 continue
-            if not self._affordable(values):
+            if (_wrong(self.carried) and cost(self.document, values) > MAX_EVENTS) or not self._affordable(
+                values
+            ):
                 return
             self._case(machine, values, patterns, usual=patterns == usual)
         self.reason = self.reason or too_thin(self.document, self.given)
@@ -158,28 +186,32 @@ class _Search:
             self.reason = OUT_OF_TIME
             return
         notes = () if usual else (_condition_words(patterns),)
-        self._look(run, machine, patterns, notes)
+        self._look(run, machine, patterns, notes, values)
 
-    def _look(self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...]) -> None:
+    def _look(
+        self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...], case: Values
+    ) -> None:
         self.events += run.program.events
-        for name, value in run.case:
+        for name, value in sorted(case.items()):
             self.tried.setdefault(name, {})[value] = None
         if notes:
             self.unusual[notes[0]] = self.unusual.get(notes[0], 0) + 1
-        else:
+        elif case == dict(run.case):
             self.usual[run.case] = None
         if run.execution.stopped == "time":
             self.reason = OUT_OF_TIME
-        self._collect(run, notes)
-        self._other_orders(run, machine, patterns, notes)
+        self._collect(run, case, notes)
+        self._other_orders(run, machine, patterns, case, notes)
         peeked = with_true_peeks(run.program) if machine.peeks else None
         if peeked is not None:
             run = execute_program(machine, peeked, patterns, self.deadline)
             notes = (*notes, "where the peek before has said yes")
-            self._collect(run, notes)
-            self._other_orders(run, machine, patterns, notes)
+            self._collect(run, case, notes)
+            self._other_orders(run, machine, patterns, case, notes)
 
-    def _other_orders(self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...]) -> None:
+    def _other_orders(
+        self, run: Run, machine: Machine, patterns: Patterns, case: Values, notes: tuple[str, ...]
+    ) -> None:
         """A program whose interleavings differ may go wrong in more ways than one execution shows: look at a few more."""
         if not run.execution.incidents or self.reordered >= REORDERED:
             return
@@ -188,14 +220,14 @@ class _Search:
         for task in dict.fromkeys(s.task for s in streams):
             hurried = [w for w, s in enumerate(streams) if s.task == task]
             other = execute_program(machine, run.program, patterns, self.deadline, hurried)
-            self._collect(other, (*notes, f"in an execution where {task} runs ahead of the others"))
+            self._collect(other, case, (*notes, f"in an execution where {task} runs ahead of the others"))
 
-    def _collect(self, run: Run, notes: tuple[str, ...]) -> None:
+    def _collect(self, run: Run, case: Values, notes: tuple[str, ...]) -> None:
         found = [finding for h in HAZARDS for finding in h.examine(run)]
-        self.found.append((dict(run.case), found, notes))
+        (self.found if case == dict(run.case) else self.carried).append((case, found, notes))
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:
-            self.reason = f"at {_words(dict(run.case))} something goes wrong that no rule explains"
+            self.reason = f"at {_words(case)} something goes wrong that no rule explains"
 
     def scope(self) -> Scope:
         """What the verdict speaks of."""
@@ -217,6 +249,10 @@ class _Search:
             yield f"{len(self.unusual) + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
         if self.unproved and not self.collector.errors:
             yield f"not proved for all: {self.unproved}"
+
+
+def _wrong(found: Iterable[tuple[Values, list[Finding], tuple[str, ...]]]) -> bool:
+    return any(f.severity is Severity.ERROR for _, findings, _ in found for f in findings)
 
 
 def _runnable(document: Document) -> Document:
