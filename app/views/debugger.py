@@ -74,14 +74,12 @@ def _reasons(debugger: Debugger, w: int, event: Event) -> list[str]:
         for f in state.flights
         if stepper.event_of(f).barrier == event.barrier
     ]
+    lacking = getattr(state.barriers[event.barrier], "pending", None)  # of an mbarrier's open phase
     for owed in stepper.owed(state, event.barrier):
         if owed.stream == w:
             continue
-        what = (
-            f"owes {owed.arrivals} arrival{'s' if owed.arrivals != 1 else ''}"
-            if owed.arrivals
-            else "owes bytes"
-        )
+        number = owed.arrivals if lacking is None else min(owed.arrivals, lacking)
+        what = f"owes {number} arrival{'s' if number != 1 else ''}" if number else "owes bytes"
         reasons.append(f"{debugger.name(owed.stream)} {what}, {_where(debugger, owed.stream)}")
     return reasons or ["nobody is left to arrive"]
 

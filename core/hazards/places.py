@@ -57,7 +57,9 @@ def state(run: Run, b: int) -> str:
 def owed(run: Run, diagnosis: Diagnosis, stuck: Stuck) -> tuple[str, ...]:
     """Who could still contribute to what a stream waits for, and where each is blocked."""
     notes = []
-    for u, count in stuck.owing:
+    lacking = getattr(run.execution.state[stuck.barrier], "pending", None)  # of an mbarrier's open phase
+    for u, ahead in stuck.owing:
+        count = ahead if lacking is None else min(ahead, lacking)
         other = diagnosis.stuck.get(u)
         at = f", blocked at {other.event.op} by {run.barrier(other.barrier).name}" if other else ""
         notes.append(f"{agent_name(run, u)} owes {plural(count, 'arrival') if count else 'bytes'}{at}")

@@ -27,7 +27,6 @@ function Finding({ data, send, open }) {
   return (
     <article class="explained">
       <h2><span class={`mark sev-${data.severity}`}><Icon name={data.severity} label={data.severity} /></span><span class="mono">{data.code}</span> {data.name}</h2>
-      <p class="message">{data.message}</p>
       {(data.expected || data.actual) && (
         <dl>
           {data.expected && <><dt>expected</dt><dd>{data.expected}</dd></>}
