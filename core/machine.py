@@ -13,6 +13,7 @@ from .arrivals import (
     full_count,
     producer_signal,
 )
+from .conditions import condition_keys, decided_in
 from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
@@ -101,6 +102,16 @@ class Machine:
         """Whether any task peeks at a pipeline."""
         kinds = (OpKind.TRY_ACQUIRE, OpKind.TRY_WAIT)
         return any(o.kind in kinds for t in self.document.tasks for o in ops_of(t))
+
+    @cached_property
+    def usual(self) -> dict[str, bool]:
+        """How each run-time condition usually comes out."""
+        return condition_keys(self.document)
+
+    @cached_property
+    def decided(self) -> dict[str, int]:
+        """How many loops are around the place where each run-time condition is decided."""
+        return decided_in(self.document)
 
     def raw_barrier(self, name: str, stage: int) -> int:
         """The number of a raw mbarrier; a stage that it does not have wraps around (WD109 says so)."""

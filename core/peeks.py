@@ -9,7 +9,8 @@ from .program import Barrier, Event, EventKind, Program, Stream
 
 
 def with_true_peeks(program: Program) -> Program | None:
-    """The program in which every peek succeeds and the waits that rely on it are gone; None if no old peek is used twice."""
+    """The program in which every peek succeeds and the waits that rely on it are gone; None where each of these is for the
+    very phase that its peek looked at."""
     streams, stale = [], False
     for stream in program.streams:
         events, reused = _skipping(stream.events, program.barriers)
@@ -20,17 +21,23 @@ def with_true_peeks(program: Program) -> Program | None:
 
 def _skipping(events: Sequence[Event], barriers: Sequence[Barrier]) -> tuple[list[Event], bool]:
     kept: list[Event] = []
-    used: dict[tuple[str, str], int] = {}  # (resource, side) of a peek -> waits that it has let pass
+    seen: dict[
+        tuple[str, str], tuple[int, int | None]
+    ] = {}  # (resource, side) -> the phase that a peek looked at
+    stale = False
     for event in events:
         if event.kind not in (EventKind.TRY, EventKind.WAIT):
             kept.append(event)
             continue
-        side = barriers[event.barrier].resource, barriers[event.barrier].side
+        side, phase = (
+            (barriers[event.barrier].resource, barriers[event.barrier].side),
+            (event.barrier, event.number),
+        )
         if event.kind is EventKind.TRY:
-            used[side] = 0
+            seen[side] = phase
             kept.append(event._replace(kind=EventKind.WAIT))  # it says yes once the phase is over
-        elif side in used:
-            used[side] += 1
+        elif side in seen:
+            stale = stale or seen[side] != phase
         else:
             kept.append(event)
-    return kept, any(count > 1 for count in used.values())
+    return kept, stale

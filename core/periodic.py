@@ -36,6 +36,7 @@ from math import lcm
 from time import perf_counter
 
 from .clocks import Execution
+from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
 from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
@@ -46,7 +47,7 @@ from .run import Run, shared_memory
 from .shift import same
 from .sweep import REACH, Paused, sweep
 from .unroll import trip_count
-from .valuations import MAX_PERIOD, Values, condition_keys, cost, loops_of
+from .valuations import MAX_PERIOD, Values, cost, loops_of
 
 TOP = 4  # periods of the pipelines after which a symbol's fixed point is given up,
 SPARE = 12  # and so many values more

@@ -41,9 +41,9 @@ def unroll(
 
     ``representatives``: identical warps of a task become two streams, of weight 1 and the rest (enough for deadlocks
     and races). ``conditions`` gives each run-time condition or skip predicate a pattern of outcomes, repeated over the
-    iterations of the loop around it; a condition without a pattern is true. Ops that name nothing known are left out:
-    rules on structure report them. Raises KeyError for a symbol without a value, TimeUp once `perf_counter` is past
-    ``deadline``.
+    times that it is decided (`core.conditions`); without a pattern a condition is true, and no tile is skipped. Ops that
+    name nothing known are left out: rules on structure report them. Raises KeyError for a symbol without a value, TimeUp
+    once `perf_counter` is past ``deadline``.
     """
     machine = document if isinstance(document, Machine) else Machine(document)
     streams = []
@@ -132,13 +132,10 @@ class WarpWalk:
         if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
             if guard.token and guard.id in self.machine.retries(self.task):
                 return True
-            turn = self.turns.get(self.loops[-1][0].id, 0) if self.loops else 0
-            return self.outcome(guard.key, turn) is (kind is GuardKind.WHEN_TRUE)
+            return self.outcome(guard.key) is (kind is GuardKind.WHEN_TRUE)
         if kind is GuardKind.SKIPPABLE:
             tile = next((loop for loop, _, _ in reversed(self.loops) if loop.kind == "tile"), None)
-            return not (
-                tile and tile.skip_if and self.outcome(tile.skip_if, self.turns.get(tile.id, 0), False)
-            )
+            return not (tile and tile.skip_if and self.outcome(tile.skip_if))
         inner = next((x for x in reversed(self.loops) if guard.loop in ("", x[0].var)), None)
         if inner is None:
             return False  # a misplaced guard: WD108 says so
@@ -149,9 +146,14 @@ class WarpWalk:
             return i == trips - 1
         return i >= guard.start and guard.period > 0 and (i - guard.start) % guard.period == 0
 
-    def outcome(self, key: str, turn: int, default: bool = True) -> bool:
+    def outcome(self, key: str) -> bool:
+        """How the condition came out when it was last decided (`core.conditions`)."""
         pattern = self.conditions.get(key)
-        return bool(pattern[turn % len(pattern)]) if pattern else default
+        if not pattern:
+            return self.machine.usual.get(key, True)
+        depth = min(self.machine.decided.get(key, len(self.loops)), len(self.loops))
+        turn = self.turns.get(self.loops[depth - 1][0].id, 0) if depth else 0
+        return bool(pattern[turn % len(pattern)])
 
     def emit(
         self, kind: EventKind, op: Op, barrier: int = -1, number: int | None = 0, nbytes: int = 0, **more

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import lcm, prod
 
+from .conditions import condition_keys
 from .document import Document, Guard, GuardKind, Loop, Node, Op
 from .expressions import symbols_of
-from .retries import retries
 from .tree import walk
 from .unroll import trip_count
 
@@ -68,20 +68,6 @@ def _period(document: Document) -> int:
     return common if common <= MAX_PERIOD else min(max(stages), MAX_PERIOD)
 
 
-def condition_keys(document: Document) -> dict[str, bool]:
-    """The run-time conditions and skip predicates, each with its usual outcome."""
-    keys: dict[str, bool] = {}
-    for task in document.tasks:
-        decided = retries(document, task)
-        for node in walk(task.body):
-            if isinstance(node, Guard) and node.kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
-                if node.id not in decided:
-                    keys.setdefault(node.key, True)
-            elif isinstance(node, Loop) and node.skip_if:
-                keys.setdefault(node.skip_if, False)
-    return keys
-
-
 def condition_patterns(document: Document) -> list[Patterns]:
     """The usual outcomes first; then all patterns of one key at a time, constants and alternations of two together, and all
     keys alike."""
@@ -99,6 +85,18 @@ def condition_patterns(document: Document) -> list[Patterns]:
         if pattern not in found:
             found.append(pattern)
     return found if keys else [{}]
+
+
+def simple_patterns(document: Document) -> list[Patterns]:
+    """The usual outcomes first; then each condition constant and alternating, alone and all alike."""
+    keys = condition_keys(document)
+    usual: Patterns = {key: (outcome,) for key, outcome in keys.items()}
+    found = [usual]
+    for pattern in SIMPLE:
+        for changed in (*(usual | {key: pattern} for key in keys), dict.fromkeys(keys, pattern)):
+            if changed not in found:
+                found.append(changed)
+    return found
 
 
 def combinations(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> int:

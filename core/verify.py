@@ -13,6 +13,7 @@ from math import prod
 from time import perf_counter
 
 from .collect import Collector, consequences
+from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
 from .hazards import HAZARDS
@@ -33,7 +34,6 @@ from .valuations import (
     Values,
     cases,
     combinations,
-    condition_keys,
     condition_patterns,
     cost,
     size,
@@ -185,7 +185,7 @@ class _Search:
         except TimeUp:
             self.reason = OUT_OF_TIME
             return
-        notes = () if usual else (_condition_words(patterns),)
+        notes = () if usual else (f"with {condition_words(patterns)}",)
         self._look(run, machine, patterns, notes, values)
 
     def _look(
@@ -282,14 +282,3 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
 
 def _words(values: Values) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items()) or "the schedule"
-
-
-def _condition_words(patterns: Patterns) -> str:
-    return "with " + ", ".join(f"{key} {_pattern_words(pattern)}" for key, pattern in patterns.items())
-
-
-def _pattern_words(pattern: tuple[bool, ...]) -> str:
-    words = [str(outcome).lower() for outcome in pattern]
-    if len(words) == 1:
-        return f"always {words[0]}"
-    return f"alternating, first {words[0]}" if len(words) == 2 else f"in turn {', '.join(words)}"

@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..document import Document, Guard, GuardKind, Loop, Op
 from ..findings import Finding
-from ..tree import placed
+from ..tree import Placed, placed, walk
 from .base import Hazard, error, listed, unique
 from .examples import acquire, channel, commit, document, guard, loop, queue, release, task, tiles, wait, work
 from .places import has_pipeline
 
 CODE, NAME = "WD114", "different-predicate"
-ALWAYS = ""  # no tile is skipped
+Predicates = frozenset[str]  # empty: no tile is skipped
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Pipelines that one task uses under another predicate than another."""
-    used: dict[str, dict[str, dict[str, str]]] = {}  # pipeline -> task -> predicate -> first op
+    """Pipelines that tasks use under different predicates. A block of `when_false` of a predicate skips like `skippable`."""
+    names = {n.skip_if for t in document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.skip_if}
+    used: dict[str, dict[str, dict[Predicates, str]]] = {}  # pipeline -> task -> predicates -> first op
     for found in placed(document):
-        tile = next((p for p in found.parents if isinstance(p, Loop) and p.kind == "tile"), None)
-        if isinstance(found.node, Op) and tile is not None and has_pipeline(document, found.node.target):
-            skips = any(isinstance(p, Guard) and p.kind is GuardKind.SKIPPABLE for p in found.parents)
+        in_tile = any(isinstance(p, Loop) and p.kind == "tile" for p in found.parents)
+        if isinstance(found.node, Op) and in_tile and has_pipeline(document, found.node.target):
             tasks = used.setdefault(found.node.target, {}).setdefault(found.task.name, {})
-            tasks.setdefault(tile.skip_if if skips else ALWAYS, found.node.id)
+            tasks.setdefault(_skipped_by(found, names), found.node.id)
     for name, tasks in used.items():
-        each = {task: frozenset(predicates) for task, predicates in tasks.items()}
+        each = {task: _together(predicates) for task, predicates in tasks.items()}
         if len(set(each.values())) > 1:
             yield _finding(name, tasks)
 
 
-def _finding(name: str, tasks: dict[str, dict[str, str]]) -> Finding:
+def _skipped_by(found: Placed, names: set[str]) -> Predicates:
+    """The predicates under which an op is left out; "not x" where it is left out unless x holds."""
+    tiles = [p for p in found.parents if isinstance(p, Loop) and p.kind == "tile"]
+    skips = {tiles[0].skip_if} if any(_is(p, GuardKind.SKIPPABLE) for p in found.parents) else set()
+    for p in found.parents:
+        if _is(p, GuardKind.WHEN_FALSE) and p.key in names:
+            skips.add(p.key)
+        elif _is(p, GuardKind.WHEN_TRUE) and p.key in names:
+            skips.add(f"not {p.key}")
+    return frozenset(skips - {""})
+
+
+def _is(node: Loop | Guard, kind: GuardKind) -> bool:
+    return isinstance(node, Guard) and node.kind is kind
+
+
+def _together(found: Iterable[Predicates]) -> frozenset[Predicates]:
+    """What a task does under one predicate and, by another op, under its opposite, it does on every tile."""
+    left = set(found)
+    for one in found:
+        for name in one:
+            other = (one - {name}) | {name.removeprefix("not ") if name.startswith("not ") else f"not {name}"}
+            if {one, other} <= left:
+                left = (left - {one, other}) | {one - {name}}
+    return frozenset(left)
+
+
+def _finding(name: str, tasks: dict[str, dict[Predicates, str]]) -> Finding:
     words = listed(f"{task} {_words(predicates)}" for task, predicates in tasks.items())
     return error(
         CODE,
@@ -44,8 +71,8 @@ def _finding(name: str, tasks: dict[str, dict[str, str]]) -> Finding:
     )
 
 
-def _words(predicates: dict[str, str]) -> str:
-    return " and ".join(f"under {p}" if p else "on every tile" for p in predicates)
+def _words(predicates: Iterable[Predicates]) -> str:
+    return " and ".join(f"under {' and '.join(sorted(p))}" if p else "on every tile" for p in predicates)
 
 
 def _ring(other: str):

@@ -13,14 +13,14 @@ CODE, NAME = "WD105", "outside-bracket"
 
 
 def follow(trace: Trace) -> Iterator[Finding]:
-    """Steps outside their bracket, and blocking twins of used-up peeks."""
+    """Steps outside their bracket, and blocking twins of peeks that are used up or looked at another stage."""
     for problem in trace.of("bracket"):
         yield _finding(problem, "between " + " or ".join(OPENING.values()) + " and its counterpart", ())
     for problem in trace.of("stale"):
         yield _finding(
             problem,
-            "a peek for every wait, or none",
-            ("once the peek has said yes, every later wait passes without looking at the barrier",),
+            "a peek for every wait, at the stage that the wait is for, or none",
+            ("once the peek has said yes, the waits behind it pass without looking at the barrier",),
         )
 
 

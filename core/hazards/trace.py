@@ -5,9 +5,10 @@ Follows the unroller, so that loops, guards and cursors mean here what they mean
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ..conditions import condition_words
 from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
 from ..footprints import engine_of
 from ..limits import TimeUp, in_time
@@ -15,7 +16,7 @@ from ..machine import Machine
 from ..program import Stream
 from ..tree import ops_of
 from ..unroll import WarpWalk
-from ..valuations import symbol_ranges
+from ..valuations import Patterns, Values, simple_patterns, symbol_ranges
 from .lanes import Lanes
 
 MAX_TRIPS = 12  # of one loop; loops inside two others are cut shorter
@@ -51,33 +52,51 @@ class Trace:
             self.finished = False
 
     def _follow(self, machine: Machine) -> None:
-        for values in _choices(self.document):
+        for values, conditions in _choices(self.document):
             for task in self.document.tasks:
                 for warps in machine.classes(task):
-                    _Follower(
-                        machine, task, Stream(task.name, warps[0], len(warps), warps), values, self
-                    ).block(task.body)
+                    stream = Stream(task.name, warps[0], len(warps), warps)
+                    _Follower(machine, task, stream, values, conditions, self).block(task.body)
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
         return [p for p in self.problems.values() if p.kind == kind]
 
 
-def _choices(document: Document) -> list[dict[str, int]]:
+def _choices(document: Document) -> Iterator[tuple[Values, Patterns]]:
+    """Trip counts at their least and a few more, all together and each alone; then both under each condition's outcomes."""
     ranges = symbol_ranges(document)
-    found = [
+    least, more = (
         {name: values[min(place, len(values) - 1)] for name, values in ranges.items()} for place in (0, 3)
+    )
+    usual, *others = simple_patterns(document)
+    chosen = [least, more]
+    chosen += [
+        base | {name: other[name]} for name in ranges for base, other in ((more, least), (least, more))
     ]
-    return found[: len(ranges) + 1]
+    found: list[Values] = []
+    for values in chosen:
+        if values not in found:
+            found.append(values)
+            yield values, usual
+    for conditions in others:
+        for values in found[:2]:
+            yield values, conditions
 
 
 class _Follower(WarpWalk):
     """One warp's walk, with what is open at each step."""
 
     def __init__(
-        self, machine: Machine, task: Task, stream: Stream, values: Mapping[str, int], trace: Trace
+        self,
+        machine: Machine,
+        task: Task,
+        stream: Stream,
+        values: Values,
+        conditions: Patterns,
+        trace: Trace,
     ) -> None:
-        super().__init__(machine, task, stream, values, {})
+        super().__init__(machine, task, stream, values, conditions)
         self.trace = trace
         ops = list(ops_of(task))
         self.brackets = {(o.target, side) for o in ops for k, side in OPENS.items() if o.kind is k}
@@ -91,7 +110,7 @@ class _Follower(WarpWalk):
         self.open: dict[tuple[str, str], int] = {}  # (resource, side) -> brackets
         self.closed: dict[str, int] = {}  # resource -> releases so far
         self.begun: dict[str, int] = {}  # resource -> waits so far
-        self.peeked: dict[tuple[str, str], bool] = {}  # whether the last peek is still unused
+        self.peeked: dict[tuple[str, str], int] = {}  # the use that the last peek looked at
         self.tokens: dict[str, tuple[str, int]] = {}  # token -> pipelined resource and use that it comes from
         self.known: set[str] = set()
         self.lanes = Lanes()
@@ -146,7 +165,8 @@ class _Follower(WarpWalk):
             self.open[key] = max(0, self.open.get(key, 0) - 1)
             self.closed[op.target] = self.closed.get(op.target, 0) + (key[1] == "consumer")
         elif op.kind in PEEKS:
-            self.peeked[op.target, PEEKS[op.kind]] = True
+            key = op.target, PEEKS[op.kind]
+            self.peeked[key] = self.use(key)
         elif op.kind is OpKind.WORK:
             self.work_inside(op)
 
@@ -154,14 +174,20 @@ class _Follower(WarpWalk):
         """Whether a bracket is open; another task may hold it for this one."""
         return bool(self.open.get(key)) or (key not in self.brackets and key in self.elsewhere)
 
+    def use(self, key: tuple[str, str]) -> int:
+        """Which use of the pipeline an acquire or wait here is for."""
+        name, side = key
+        return self.cursor.get((name, self.opening(self.machine.resources[name], OPENING[side])), 0)
+
     def peek_used(self, op: Op, key: tuple[str, str]) -> None:
-        if key in self.peeked:
-            if not self.peeked[key]:
-                text = (
-                    f"{op.kind.value} after a try_{op.kind.value} that an earlier {op.kind.value} has used up"
-                )
-                self.problem("stale", op, op.target, text)
-            self.peeked[key] = False
+        looked, use, kind = self.peeked.get(key), self.use(key), op.kind.value
+        if looked is not None and looked != use:
+            at, then = self.words(op, use), self.words(op, looked)
+            self.problem("stale", op, op.target, f"{kind} for {at} after a try_{kind} that looked at {then}")
+
+    def words(self, op: Op, use: int) -> str:
+        stages = max(1, self.machine.resources[op.target].pipeline.stages)
+        return f"use {use} (stage {use % stages})"
 
     def work_inside(self, op: Op) -> None:
         work = self.machine.works.get((op.target, op.work))
@@ -208,7 +234,8 @@ class _Follower(WarpWalk):
     def problem(self, kind: str, node: Node, resource: str, text: str, other: str = "") -> None:
         if self.idle:
             return  # the warp that does the step has it
-        at = ", ".join(f"{var} {i}" for var, i in self.at)
+        odd = {key: p for key, p in self.conditions.items() if tuple(p) != (self.machine.usual[key],)}
+        at = ", ".join([*(f"{var} {i}" for var, i in self.at), *([condition_words(odd)] if odd else [])])
         self.trace.problems.setdefault(
             (kind, node.id), Problem(kind, self.task.name, node.id, resource, text, at, other)
         )

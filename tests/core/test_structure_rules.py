@@ -31,11 +31,21 @@ def codes(schedule):
     return {f.code for f in verify(schedule).findings}
 
 
+def inside(block, key):
+    """The loop ``block`` with its condition inside."""
+    return replace(block, body=(guard(GuardKind.WHEN_FALSE, *block.body, key=key),))
+
+
 def skipping(load, use):
-    bodies = [
-        tiles(guard(GuardKind.SKIPPABLE, body) if under else body, ADVANCE, skip_if=under)
-        for body, under in ((FILL, load), (USE, use))
-    ]
+    """Roles that skip tiles under a predicate: by `skippable`, or by a condition around ("-x") or inside ("/x") the loop."""
+    bodies = []
+    for body, under in ((FILL, load), (USE, use)):
+        if under[:1] == "-":
+            bodies.append(tiles(guard(GuardKind.WHEN_FALSE, body, key=under[1:]), ADVANCE))
+        elif under[:1] == "/":
+            bodies.append(tiles(inside(body, under[1:]), ADVANCE))
+        else:
+            bodies.append(tiles(guard(GuardKind.SKIPPABLE, body) if under else body, ADVANCE, skip_if=under))
     return document(
         "skipping",
         task("load", 0, 1, bodies[0]),
@@ -46,10 +56,48 @@ def skipping(load, use):
 
 
 @pytest.mark.parametrize(
-    ("load", "use", "bad"), [("a", "a", False), ("", "", False), ("a", "b", True), ("a", "", True)]
+    ("load", "use", "bad"),
+    [
+        ("a", "a", False),
+        ("", "", False),
+        ("a", "b", True),
+        ("a", "", True),
+        ("a", "-a", False),
+        ("-a", "a", False),
+        ("a", "/a", False),
+        ("a", "-b", True),
+        ("/a", "", True),
+    ],
 )
 def test_predicates(load, use, bad):
-    assert ("WD114" in codes(skipping(load, use))) == bad
+    found = codes(skipping(load, use))
+    assert bool(found) == bad
+    if "a" in (load, use):  # a tile loop skips by it
+        assert ("WD114" in found) == bad
+
+
+def test_both_branches_of_a_predicate_are_every_tile():
+    branches = [guard(kind, USE, key="a") for kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE)]
+    for skip, bad in ((FILL, False), (guard(GuardKind.SKIPPABLE, FILL), True)):
+        schedule = document(
+            "branches",
+            task("load", 0, 1, tiles(skip, ADVANCE, skip_if="a")),
+            task("use", 4, 1, tiles(*branches, ADVANCE)),
+            resources=(channel("x"), queue()),
+            graph=(),
+        )
+        assert ("WD114" in codes(schedule)) == bad
+
+
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_a_condition_around_a_loop_is_the_same_inside_it(key):
+    schedule = document(
+        "around and inside",
+        task("load", 0, 1, guard(GuardKind.WHEN_FALSE, FILL, key="a")),
+        task("use", 4, 1, inside(USE, key)),
+        resources=(channel("x"),),
+    )
+    assert bool(codes(schedule)) == (key == "b")
 
 
 def test_a_task_that_works_once_beside_persistent_ones():
