@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from .document import Document, Guard, Loop, Node, Op, OpKind, Pipeline, Storage
+from .document import Document, Guard, Loop, Mbarrier, Node, Op, OpKind, Pipeline, Storage
 from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
 
 TARGETS = {
@@ -66,6 +66,8 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         yield from _stages(f"resources[{i}].storage", resource.storage)
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
+    for i, mbarrier in enumerate(document.mbarriers):
+        yield from _stages(f"mbarriers[{i}]", mbarrier)
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
     yield from _doubled("tasks", "task", [t.name for t in document.tasks])
     if "" in [t.name for t in document.tasks]:
@@ -74,7 +76,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
     yield from _references(document, names)
 
 
-def _stages(path: str, staged: Pipeline | Storage | None) -> Iterator[tuple[str, str]]:
+def _stages(path: str, staged: Pipeline | Storage | Mbarrier | None) -> Iterator[tuple[str, str]]:
     if staged is not None and isinstance(staged.stages, int) and staged.stages < 1:
         yield f"{path}.stages", f"there is at least 1 stage, not {staged.stages}"
 

@@ -9,6 +9,7 @@ from .document import Document
 
 MAX_WARPS = 1024  # of a task; hardware has 32 a CTA (WD605 says so)
 MAX_STAGES = 1 << 16  # of all pipelines and mbarriers together; shared memory holds fewer (WD601)
+MAX_BYTES = 1 << 40  # of one stage, or columns: more than any memory; what fits is WD601's and WD602's
 OUT_OF_TIME = "the time budget ran out"
 
 

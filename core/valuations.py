@@ -19,6 +19,7 @@ TILES = 3  # largest tile count tried: half of the field's multi-tile bugs need 
 MAX_PERIOD = 24  # a longer common period of the pipelines is not covered twice
 MAX_EVENTS = 30_000  # of all default valuations together; beyond it they are thinned out
 SETUP = 60
+REACH = 1024  # values of a symbol in which those are looked for that make a loop run
 MAX_CHOICES = 1024  # more combinations of symbols are not even listed
 PATTERN = 4  # outcomes of a condition that are tried in every order, over and over: all sequences of up to so many tiles
 PATTERNS = (
@@ -32,7 +33,8 @@ SIMPLE = PATTERNS[:4]  # of two conditions at once
 
 
 def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
-    """For each symbol of a loop bound the values tried by default: from its least, over two periods of the pipelines."""
+    """For each symbol of a loop bound the values tried by default: from its least, over two periods of the pipelines, and
+    those that make its loops run so often where a bound is less than the symbol."""
     least = {s.name: s.min for s in document.symbols}
     tile, used = set(), {}
     for loop in loops_of(document):
@@ -43,10 +45,26 @@ def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
                     tile.add(symbol.name)
     top = 2 * _period(document) + 1
     tiles = PATTERN if condition_keys(document) else TILES
-    return {
-        name: tuple(range(low, max(low + 2, tiles if name in tile else top) + 1))
-        for name, low in used.items()
-    }
+    tops = {name: tiles if name in tile else top for name in used}
+    ranges = {name: set(range(low, max(low + 2, tops[name]) + 1)) for name, low in used.items()}
+    for loop in loops_of(document):
+        names = {s.name for bound in (loop.start, loop.stop, loop.step) for s in symbols_of(bound)}
+        if len(names) == 1:
+            (name,) = names
+            ranges[name].update(_reaching(loop, name, used[name], tops[name]))
+    return {name: tuple(sorted(values)) for name, values in ranges.items()}
+
+
+def _reaching(loop: Loop, name: str, least: int, top: int) -> Iterator[int]:
+    """The first values of the loop's only symbol with which it runs once, twice, ... up to ``top`` times."""
+    most = 0
+    for value in range(least, least + REACH):
+        trips = trip_count(loop, {name: value})
+        if trips > most:
+            most = trips
+            yield value
+        if trips >= top:
+            return
 
 
 def loops_of(document: Document) -> Iterator[Loop]:
@@ -99,6 +117,20 @@ def simple_patterns(document: Document) -> list[Patterns]:
     return found
 
 
+def running(document: Document) -> Values:
+    """The least listed value of each symbol with which every loop over it alone runs three times, as far as there is one."""
+    loops = [
+        (loop, {s.name for e in (loop.start, loop.stop, loop.step) for s in symbols_of(e)})
+        for loop in loops_of(document)
+    ]
+    chosen = {}
+    for name, values in symbol_ranges(document).items():
+        own = [loop for loop, names in loops if names == {name}]
+        long = (v for v in values[3:] if all(trip_count(loop, {name: v}) >= 3 for loop in own))
+        chosen[name] = next(long, values[-1])
+    return chosen
+
+
 def combinations(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> int:
     """How many choices of all symbols the listed values make."""
     ranges = symbol_ranges(document) | {n: tuple(dict.fromkeys(v)) for n, v in (given or {}).items()}
@@ -122,13 +154,17 @@ def valuations(document: Document, given: Mapping[str, Iterable[int]] | None = N
 
 def too_thin(document: Document, given: Mapping[str, Iterable[int]] | None = None) -> str:
     """Why the listed trip counts say too little: some symbol does not reach its third value, where a ring may first be
-    reused or a second tile begin. "" if all do."""
+    reused or a second tile begin, or some loop never runs. "" if all do."""
     choices = valuations(document, given)
     for name, values in symbol_ranges(document).items():
         tried = {v[name] for v in choices}
         if name not in (given or {}) and len(tried) < min(3, len(values)):
             shown = ", ".join(map(str, sorted(tried)))
             return f"only {name} = {shown} was affordable: more takes over {2 * MAX_EVENTS:,} events"
+    for loop in loops_of(document):
+        names = {s.name for bound in (loop.start, loop.stop, loop.step) for s in symbols_of(bound)}
+        if names and not names & set(given or {}) and not any(trip_count(loop, v) for v in choices):
+            return f"the loop {loop.id} runs no iteration with any value that was tried"
     return ""
 
 

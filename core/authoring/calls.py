@@ -58,7 +58,7 @@ def _results(
     recorder: Recorder, op: CapturedOp, reserved: dict[str, Any], base: str, names: tuple[str, ...]
 ) -> DataFlowToken | Tokens:
     resource = op.target
-    op.stage, op.tx = (optional_integer(f"{key}=", reserved.get(key)) for key in ("stage", "tx"))
+    op.stage, op.tx = (optional_integer(f"{key}=", reserved.get(key), 0) for key in ("stage", "tx"))
     if op.stage is not None and resource.pipeline_config is not None:
         raise refuse(
             f"{op.work or op.kind.value}(stage=): the pipeline of {resource.name or type(resource).__name__!r} chooses the "

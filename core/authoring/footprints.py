@@ -34,8 +34,12 @@ def footprint(value: object, storage: Storage | None, whole: str, where: str) ->
         return Footprint("range", pairs[0], pairs[1])
     if pairs and all(_pair(p) for p in pairs):
         return Footprint("ranges", ranges=tuple((o, b) for o, b in pairs))
-    raise ScheduleError(f"{where}: footprint {value!r} is not (offset, bytes), a list of them, or a name")
+    raise ScheduleError(
+        f"{where}: footprint {value!r} is not (offset, bytes) of 0 or more, a list of them, or a name"
+    )
 
 
 def _pair(value: object) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and all(type(v) is int for v in value)
+    return (
+        isinstance(value, tuple | list) and len(value) == 2 and all(type(v) is int and v >= 0 for v in value)
+    )

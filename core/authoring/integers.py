@@ -20,17 +20,21 @@ def index_of(value: Any) -> int | None:
         return None
 
 
-def integer(what: str, value: Any) -> int:
-    """``value`` as a plain int. Raises ScheduleError, which calls it ``what``."""
+def integer(what: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """``value`` as a plain int from ``least`` to ``most``. Raises ScheduleError, which calls it ``what``."""
     found = index_of(value)
     if found is None:
         raise refuse(f"{what} must be an integer known at capture, not {described(value)}")
+    if least is not None and found < least:
+        raise refuse(f"{what} must be {least} or more, not {found}")
+    if most is not None and found > most:
+        raise refuse(f"{what} must be {most:,} or less, not {found:,}")
     return found
 
 
-def optional_integer(what: str, value: Any) -> int | None:
+def optional_integer(what: str, value: Any, least: int | None = None, most: int | None = None) -> int | None:
     """As `integer`; None stays None."""
-    return None if value is None else integer(what, value)
+    return None if value is None else integer(what, value, least, most)
 
 
 def size(what: str, value: Any) -> Integer:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from ..limits import MAX_BYTES
 from .errors import refuse
 from .integers import integer
 
@@ -26,9 +27,10 @@ class SmemAllocation:
 
     def __post_init__(self) -> None:
         if self.dtype is not None and self.size_bytes == 0:
-            self.size_bytes = integer("count", self.count) * int(self.dtype.width) // 8
-        self.size_bytes = integer(f"size_bytes of {self.name!r}", self.size_bytes)
-        self.alignment = integer(f"alignment of {self.name!r}", self.alignment)
+            count = integer(f"count of {self.name!r}", self.count, 0)
+            self.size_bytes = count * int(self.dtype.width) // 8
+        self.size_bytes = integer(f"size_bytes of {self.name!r}", self.size_bytes, 0, MAX_BYTES)
+        self.alignment = integer(f"alignment of {self.name!r}", self.alignment, 1, MAX_BYTES)
 
 
 @dataclass(eq=False)
@@ -41,7 +43,7 @@ class TmemAllocation:
     copies: int = field(init=False, default=1)
 
     def __post_init__(self) -> None:
-        self.num_columns = integer(f"num_columns of {self.name!r}", self.num_columns)
+        self.num_columns = integer(f"num_columns of {self.name!r}", self.num_columns, 0, MAX_BYTES)
 
 
 class LayoutAllocator(Generic[A]):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..document import Pipeline, Signal
+from ..limits import MAX_BYTES, MAX_STAGES
 from .enums import PipelineOp, PipelineType, SignalingThreads
 from .errors import refuse
 from .integers import index_of, integer, optional_integer
@@ -50,10 +51,9 @@ class PipelineConfig:
     async_producer_op: Any = PipelineOp.AsyncThread
 
     def __post_init__(self) -> None:
-        if (index_of(self.num_stages) or 0) < 1:
-            raise refuse(f"num_stages must be a positive integer, not {self.num_stages!r}")
-        object.__setattr__(self, "num_stages", integer("num_stages", self.num_stages))  # also NumPy's
-        optional_integer("num_bytes", self.num_bytes)
+        stages = integer("num_stages", self.num_stages, 1, MAX_STAGES)
+        object.__setattr__(self, "num_stages", stages)  # a plain integer, also from NumPy's
+        optional_integer("num_bytes", self.num_bytes, 0, MAX_BYTES)
         if self.pipeline_type and _type_name(self.pipeline_type) not in list(PipelineType):
             raise refuse(f"pipeline_type {self.pipeline_type!r} is not one of {', '.join(PipelineType)}")
         for side in ("producer", "consumer"):

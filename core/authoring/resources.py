@@ -9,9 +9,11 @@ from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
 
 from ..document import OpKind, Pipeline, Source, Space, Storage
+from ..limits import MAX_BYTES, MAX_STAGES
 from .calls import call_work, pipeline_op
 from .errors import refuse
 from .frames import caller
+from .integers import integer, optional_integer
 from .memory import SmemAllocation, TmemAllocation
 from .pipelines import PipelineConfig
 from .recording import active
@@ -94,8 +96,20 @@ class MemoryResource(metaclass=ResourceType):
     def __post_init__(self) -> None:
         if self.source is None:
             self.source = caller().source
+        self._check_sizes()
         for allocation in (*self.smem, *self.tmem):
             allocation.copies = self.stage_count
+
+    def _check_sizes(self) -> None:
+        of = f" of {self.name!r}" if self.name else ""
+        self.stages = optional_integer(f"stages{of}", self.stages, 1, MAX_STAGES)
+        if isinstance(self.pipeline_config, Pipeline):
+            integer(f"stages of the pipeline{of}", self.pipeline_config.stages, 1, MAX_STAGES)
+        if isinstance(self.storage, Storage):
+            integer(f"stages of the storage{of}", self.storage.stages, 1, MAX_STAGES)
+            integer(f"bytes of the storage{of}", self.storage.bytes, 0, MAX_BYTES)
+        else:
+            self.storage = optional_integer(f"storage{of}", self.storage, 0, MAX_BYTES)
 
     def __getattribute__(self, name: str) -> Any:
         recorder = None if name.startswith("_") else active()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..document import Engine, OpKind
+from ..limits import MAX_STAGES
 from .errors import refuse
 from .frames import caller
 from .integers import integer, optional_integer
@@ -27,7 +28,7 @@ class Named:
 
     def _record(self, kind: OpKind, **fields: int | None) -> CapturedOp:
         at = recorder(f"{kind.value}()")
-        numbers = {key: optional_integer(f"{kind.value}(): {key}", value) for key, value in fields.items()}
+        numbers = {key: optional_integer(f"{kind.value}(): {key}", value, 0) for key, value in fields.items()}
         return at.op(kind, self, **numbers)
 
 
@@ -78,7 +79,7 @@ class MBarrier(Named):
             raise refuse(f"MBarrier's first argument is its name; write MBarrier(count={name!r})")
         super().__init__(name, "mbarrier")
         self.count = optional_integer("count of an mbarrier", count)
-        self.stages = integer("stages of an mbarrier", stages)
+        self.stages = integer("stages of an mbarrier", stages, 1, MAX_STAGES)
 
     def arrive(self, count: int | None = 1, stage: int | None = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives)."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..document import Source
+from ..limits import MAX_WARPS
 from .errors import refuse
 from .frames import caller
 from .integers import integer, optional_integer
@@ -52,8 +53,8 @@ class Task:
         for resource in (*self.src_resources, *self.dst_resources):
             if not isinstance(resource, MemoryResource):
                 raise refuse(f"src_resources and dst_resources hold resources, not {type(resource).__name__}")
-        self.warp_idx = integer("warp_idx", warp_idx)
-        self.num_warps = integer("num_warps", num_warps)
+        self.warp_idx = integer("warp_idx", warp_idx, 0)
+        self.num_warps = integer("num_warps", num_warps, 1, MAX_WARPS)
         self.schedule = schedule
         self.num_registers = optional_integer("num_registers", num_registers)
         self.name = name or schedule.name

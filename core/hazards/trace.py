@@ -16,7 +16,7 @@ from ..machine import Machine
 from ..program import Stream
 from ..tree import ops_of
 from ..unroll import WarpWalk
-from ..valuations import Patterns, Values, simple_patterns, symbol_ranges
+from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
 from .lanes import Lanes
 
 MAX_TRIPS = 12  # of one loop; loops inside two others are cut shorter
@@ -65,15 +65,11 @@ class Trace:
 
 def _choices(document: Document) -> Iterator[tuple[Values, Patterns]]:
     """Trip counts at their least and a few more, all together and each alone; then both under each condition's outcomes."""
-    ranges = symbol_ranges(document)
-    least, more = (
-        {name: values[min(place, len(values) - 1)] for name, values in ranges.items()} for place in (0, 3)
-    )
+    more = running(document)
+    least = {name: symbol_ranges(document)[name][0] for name in more}
     usual, *others = simple_patterns(document)
     chosen = [least, more]
-    chosen += [
-        base | {name: other[name]} for name in ranges for base, other in ((more, least), (least, more))
-    ]
+    chosen += [base | {name: other[name]} for name in more for base, other in ((more, least), (least, more))]
     found: list[Values] = []
     for values in chosen:
         if values not in found:

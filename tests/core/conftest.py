@@ -240,7 +240,7 @@ def documents(draw):
         return tuple(v for v in draw(named(values, size=2)) if v.name not in taken and not taken.add(v.name))
 
     barriers = others(st.builds(d.NamedBarrier, NAME, SMALL, SMALL, SOURCE))
-    mbarriers = others(st.builds(d.Mbarrier, NAME, COUNT, SMALL, SOURCE))
+    mbarriers = others(st.builds(d.Mbarrier, NAME, COUNT, STAGES, SOURCE))
     groups = others(
         st.builds(
             d.AsyncGroup,
@@ -263,7 +263,7 @@ def documents(draw):
                 d.Task,
                 name=NAME,
                 warp_idx=SMALL,
-                num_warps=SMALL,
+                num_warps=STAGES,
                 body=nodes(names),
                 src=some,
                 dst=some,

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Pipeline, Work
+from warpdraft.core.expressions import Symbol
+from warpdraft.core.findings import Severity
 from warpdraft.core.hazards.examples import (
     acquire,
     channel,
@@ -162,3 +164,73 @@ def test_a_split_consumer_may_be_ordered_over_a_third_task():
     )
     assert "WD217" not in codes(schedule)
     assert Edge("x", "a") in schedule.graph
+
+
+J, K, P = Symbol("j"), Symbol("k_tiles"), Symbol("p", 1)
+
+
+def looping(*bounds, use=USE.body):
+    """A ring whose both sides loop from, to, by ``bounds``."""
+    fields = dict(zip(("start", "stop", "step"), bounds, strict=False))
+    return document(
+        "looping",
+        task("load", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"), **fields)),
+        task("use", 4, 1, loop(*use, **fields)),
+        resources=(channel("x"),),
+        symbols=(J, K, P),
+    )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((0, K // 0), "stop of loop load.00 of load (k_tiles = 0) divides by zero"),
+        ((0, J // K), "(j = 0, k_tiles = 0) divides by zero"),
+        ((0, J % K), "divides by zero"),
+        ((J // K, P), "start of loop load.00"),
+        ((0, J // (K - 7)), "(j = 0, k_tiles = 7) divides by zero"),
+        ((0, J // (K - 1000)), "k_tiles = 1000) divides by zero"),
+        ((0, P, J), "step of loop load.00 of load (j = 0) is 0"),
+    ],
+)
+def test_bounds_without_a_value(bounds, words):
+    found = [f for f in verify(looping(*bounds)).errors if f.code == "WD107"]
+    assert len(found) == 2 and words in found[0].message
+
+
+@pytest.mark.parametrize("bounds", [(0, K - 100), (0, K - 1), (0, 3 * K - 2), (2, K - 1), (0, -5)])
+def test_a_negative_end_is_a_warning(bounds):
+    report = verify(looping(*bounds))
+    assert report.verdict == "safe"
+    assert [(f.code, f.severity) for f in report.findings] == [("WD107", Severity.WARNING)] * 2
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (1, K),
+        (5, 3),
+        (0, 0),
+        (-4, -1),
+        (0, P - 1),
+        (0, J // P),
+        (0, J % P),
+        (0, K, P),
+        (0, 100 - K),
+        (P, 0, -1),
+    ],
+)
+def test_loops_that_may_run_no_iteration(bounds):
+    assert verify(looping(*bounds)).findings == ()
+
+
+@pytest.mark.parametrize("stop", [K - 100, K // 4, K // 40, 100 - K])
+def test_loops_that_run_only_for_larger_values_are_run(stop):
+    assert "WD302" in codes(looping(0, stop, use=(wait("x"), work("x", "read"))))
+    early = (release("x"), wait("x"), work("x", "read"))
+    assert "WD105" in codes(looping(0, stop, use=early))
+
+
+def test_a_loop_that_no_value_runs_is_not_called_safe():
+    report = verify(looping(0, K - 5000))
+    assert report.verdict == "incomplete" and "load.00 runs no iteration" in report.scope.reason

@@ -27,6 +27,7 @@ from warpdraft.core import (
     symbol,
     when_true,
 )
+from warpdraft.core.document import Pipeline, Storage
 from warpdraft.core.tables import memory_table
 
 K = symbol("k_tiles")
@@ -242,3 +243,53 @@ def test_bytes_without_storage_are_shown():
         "shared memory: at least 49200 of 232448 B (barriers 48 B; "
         "copied: storage not declared, its copies bring 3 x 16384 B)"
     )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: MemoryResource(name="x", stages=-3), "stages of 'x' must be 1 or more, not -3"),
+        (lambda: MemoryResource(name="x", stages=0), "stages of 'x' must be 1 or more, not 0"),
+        (lambda: MemoryResource(stages=1 << 40), "stages must be 65,536 or less"),
+        (lambda: MemoryResource(name="x", storage=-1), "storage of 'x' must be 0 or more, not -1"),
+        (lambda: MemoryResource(name="x", storage=Storage(8, stages=0)), "stages of the storage of 'x'"),
+        (lambda: MemoryResource(name="x", storage=Storage(-8)), "bytes of the storage of 'x'"),
+        (lambda: MemoryResource(name="x", pipeline_config=Pipeline(-1)), "stages of the pipeline of 'x'"),
+        (lambda: PipelineConfig(-1), "num_stages must be 1 or more, not -1"),
+        (lambda: PipelineConfig(10**9), "num_stages must be 65,536 or less, not 1,000,000,000"),
+        (lambda: PipelineConfig(2, num_bytes=-4), "num_bytes must be 0 or more"),
+        (lambda: SmemAllocation("a", -16), "size_bytes of 'a' must be 0 or more, not -16"),
+        (lambda: SmemAllocation("a", 1 << 60), "size_bytes of 'a' must be 1,099,511,627,776 or less"),
+        (lambda: SmemAllocation("a", 16, alignment=0), "alignment of 'a' must be 1 or more"),
+        (lambda: SmemAllocation("a", dtype=np.dtype("f4"), count=-1), "count of 'a' must be 0 or more"),
+        (lambda: TmemAllocation("a", -32), "num_columns of 'a' must be 0 or more"),
+        (lambda: MBarrier("m", stages=0), "stages of an mbarrier must be 1 or more"),
+        (lambda: Task([], [], -1, 4, schedule=nothing()), "warp_idx must be 0 or more, not -1"),
+        (lambda: Task([], [], 0, 0, schedule=nothing()), "num_warps must be 1 or more, not 0"),
+        (
+            lambda: Task([], [], 0, 10**6, schedule=nothing()),
+            "num_warps must be 1,024 or less, not 1,000,000",
+        ),
+    ],
+)
+def test_sizes_that_nothing_has(make, words):
+    assert words in refusal(make)
+
+
+@schedule
+def nothing():
+    pass
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda m, x: m.arrive(stage=-1),
+        lambda m, x: m.expect_tx(-64),
+        lambda m, x: x.fill(value=1, stage=-2),
+        lambda m, x: x.fill(value=1, tx=-2),
+    ],
+)
+def test_negative_numbers_of_ops(body):
+    play = schedule(lambda m, x: body(m, x))
+    assert "must be 0 or more" in refusal(play, MBarrier("m"), Ring(name="x"))

@@ -268,7 +268,7 @@ def test_copies_that_arrive():
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        (lambda: PipelineConfig(num_stages=0), "positive integer"),
+        (lambda: PipelineConfig(num_stages=0), "1 or more"),
         (lambda: PipelineConfig(2, producer_group="many").record(), "no arrival count"),
         (lambda: PipelineConfig(2, producer_signaling_threads=SignalingThreads(3)), "cannot be combined"),
     ],
