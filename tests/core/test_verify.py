@@ -177,9 +177,9 @@ class TestCases:
         assert verify(replace(found, tasks=tasks)).verdict == "safe"
 
     def test_division_by_zero_in_a_bound(self):
-        n = Symbol("n")
-        found = replace(copy(stop=Operation("//", 8, n)), symbols=(n,))
-        assert verify(found).verdict == "safe"  # with n = 0 the loop does not run
+        for n, bad in ((Symbol("n"), True), (Symbol("n", 1), False)):
+            found = replace(copy(stop=Operation("//", 8, n)), symbols=(n,))
+            assert {f.code for f in verify(found).findings} == ({"WD107"} if bad else set())
 
     def test_an_undeclared_symbol_is_a_finding(self):
         found = replace(copy(), symbols=())
