@@ -29,7 +29,7 @@ class Template:
 TEMPLATES = (
     Template("empty", "untitled", "Empty", "no tasks and no resources yet"),
     Template("copy", "tma_copy", "Copy", "TMA in, TMA out, one ring between two warps", "tma_copy"),
-    Template("gemm", "gemm", "GEMM", "one tile a CTA: a load warp and two math warpgroups", "gemm"),
+    Template("gemm", "gemm", "GEMM", "one tile a CTA, two CTAs an SM: a load warp, a math warpgroup", "gemm"),
     Template(
         "persistent_gemm",
         "persistent_gemm",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .document import Document, Resource, Space
+from .occupancy import ctas_per_sm, smem_share
 
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
-SMEM_CAPACITY = 232_448  # bytes a CTA may use on sm_90 and sm_100 (CUDA programming guide: 227 KiB)
 TMEM_CAPACITY = 512  # columns
 
 
@@ -22,13 +22,15 @@ class Layout:
 
 
 def smem_capacity(document: Document) -> int:
-    """Bytes of shared memory that a CTA may use: the target's, or the lower limit that the document sets."""
-    return SMEM_CAPACITY if document.smem_capacity is None else min(SMEM_CAPACITY, document.smem_capacity)
+    """Bytes of shared memory that a CTA may use: its share of the target's, or the lower limit that the document sets."""
+    share = smem_share(document)
+    return share if document.smem_capacity is None else min(share, document.smem_capacity)
 
 
 def tmem_capacity(document: Document) -> int:
     """Columns of tensor memory that a CTA may use, by the same rule."""
-    return TMEM_CAPACITY if document.tmem_capacity is None else min(TMEM_CAPACITY, document.tmem_capacity)
+    share = TMEM_CAPACITY // ctas_per_sm(document)
+    return share if document.tmem_capacity is None else min(share, document.tmem_capacity)
 
 
 def layout(document: Document) -> Layout:

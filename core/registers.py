@@ -7,6 +7,6 @@ MOST_OF_A_THREAD = 255  # CUDA programming guide, compute capabilities
 STEP = 8  # registers are given to threads in eights (PTX ISA, setmaxnreg)
 
 
-def entry_registers(threads: int) -> int:
-    """Registers that each thread starts with: as many as a launch of so many threads can have."""
-    return min(MOST_OF_A_THREAD, REGISTER_FILE // max(1, threads)) // STEP * STEP
+def entry_registers(threads: int, ctas: int = 1) -> int:
+    """Registers that each thread starts with: as many as it can have where ``ctas`` CTAs of so many threads share them."""
+    return min(MOST_OF_A_THREAD, REGISTER_FILE // max(1, threads * ctas)) // STEP * STEP

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from .arrivals import empty_count, full_count
 from .document import Document, Node, Op, Resource, Space
 from .layout import layout, smem_capacity, tmem_capacity
+from .occupancy import ctas_per_sm
 from .phrases import phrase
 from .registers import REGISTER_FILE
 
@@ -31,6 +32,8 @@ def compared_table(document: Document, other: Document) -> str:
 def _differing(document: Document, other: Document) -> Iterable[str]:
     if document.target != other.target:
         yield f"target {document.target}"
+    if document.ctas_per_sm != other.ctas_per_sm:
+        yield f"{document.ctas_per_sm} CTAs on a multiprocessor"
     for task, own in zip(document.tasks, other.tasks, strict=True):
         if (task.src, task.dst) != (own.src, own.dst):
             reads, writes = (", ".join(names) or "nothing" for names in (task.src, task.dst))
@@ -89,7 +92,9 @@ def register_table(document: Document) -> str:
         return "registers: none declared"
     total = sum(32 * warps * registers for _, warps, registers in asked)
     tasks = ", ".join(f"{name} {warps} warps x {registers}" for name, warps, registers in asked)
-    return f"registers: {tasks}: {total} of {REGISTER_FILE}"
+    ctas = ctas_per_sm(document)
+    shared = f", {ctas} CTAs on a multiprocessor" if ctas > 1 else ""
+    return f"registers: {tasks}: {total} of {REGISTER_FILE // ctas}{shared}"
 
 
 def memory_table(document: Document) -> str:

@@ -178,6 +178,8 @@ class _Module:
         for field, keyword in CAPACITIES.items():
             if getattr(document, field) is not None:
                 options.append((keyword, str(getattr(document, field))))
+        if document.ctas_per_sm != 1:
+            options.append(("ctas_per_sm", str(document.ctas_per_sm)))
         if document.kernel is not None:
             options.append(("kernel", self.resources.kernel(document.kernel)))
         declared = self.declared()

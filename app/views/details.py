@@ -102,6 +102,7 @@ def _texts(document: Document) -> dict[str, list[str]]:
         for t in document.tasks
     ]
     texts["document"] = [f"target {document.target}", f"cluster {document.cluster}"]
+    texts["document"] += [f"CTAs on a multiprocessor {document.ctas_per_sm}"] * (document.ctas_per_sm != 1)
     texts["document"] += [f"symbol {symbol.name}, at least {symbol.min}" for symbol in document.symbols]
     texts["groups"] = [f"{group.name}: {group.kind.value}" for group in document.groups]
     texts["works"] = [

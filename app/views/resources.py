@@ -7,6 +7,7 @@ from typing import Any
 from warpdraft.core.arrivals import derived_empty_count, derived_full_count
 from warpdraft.core.document import Document, Resource
 from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
+from warpdraft.core.occupancy import ctas_per_sm
 
 from . import words
 from .colors import task_colors
@@ -114,11 +115,13 @@ def _meters(document: Document) -> list[dict[str, Any]]:
 def _registers(document: Document) -> dict[str, Any]:
     """Registers of a CTA, by the warpgroup: idle warps of a group hold what its tasks hold."""
     groups: dict[int, int] = {}
+    default = DEFAULT_REGISTERS // ctas_per_sm(document)
     for task in document.tasks:
         for group in range(task.warp_idx // 4, (task.warp_idx + task.num_warps - 1) // 4 + 1):
-            groups[group] = max(groups.get(group, 0), task.num_registers or DEFAULT_REGISTERS)
+            groups[group] = max(groups.get(group, 0), task.num_registers or default)
     total = sum(128 * registers for registers in groups.values())
-    return _meter("Registers", total, REGISTERS, f"{total:,}", f"{REGISTERS:,}")
+    share = REGISTERS // ctas_per_sm(document)
+    return _meter("Registers", total, share, f"{total:,}", f"{share:,}")
 
 
 def _meter(label: str, used: int, capacity: int, text: str, limit: str) -> dict[str, Any]:

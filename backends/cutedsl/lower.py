@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warpdraft.core.document import Document, OpKind
+from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.tree import ops_of
 
 from .checks import checks
@@ -68,6 +69,8 @@ def _docstring(module: Module, heading: str) -> str:
         "Each line of the schedule is tagged with its op's id. `python FILE` checks the kernel and times it."
     )
     lines.append("")
+    if (ctas := ctas_per_sm(document)) > 1:
+        lines.append(f"{ctas} CTAs on each multiprocessor")
     for task in document.tasks:
         last = task.warp_idx + task.num_warps - 1
         where = f"warp {task.warp_idx}" if task.num_warps == 1 else f"warps {task.warp_idx} to {last}"
@@ -151,8 +154,9 @@ def _grid_position(module: Module) -> Iterator[Statement]:
 
 # -- the host
 def _launch(module: Module) -> tuple[Statement, ...]:
+    ctas = ctas_per_sm(module.document)
     if module.persistent:
-        grid = call("cutlass.min", module.tile_count(), "sms")
+        grid = call("cutlass.min", module.tile_count(), binary("sms", "*", ctas) if ctas > 1 else "sms")
     else:
         grid = module.host_value(module.kernel.grid)
     started = assign("started", call(module.kernel_name, *(a.name for a in module.arguments)))
@@ -160,7 +164,8 @@ def _launch(module: Module) -> tuple[Statement, ...]:
         "started.launch",
         grid=(grid, 1, 1),
         block=(32 * module.warps, 1, 1),
-        min_blocks_per_mp=1,
+        min_blocks_per_mp=ctas,
+        **({"preferred_smem_carveout": 100} if ctas > 1 else {}),  # percent; else the DSL asks a device
         stream="stream",
     )
     parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())

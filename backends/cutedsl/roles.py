@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warpdraft.core.document import Document, Task
+from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.registers import entry_registers
 
 from .control import lower_block
@@ -67,7 +68,8 @@ def branches(module: Module) -> Iterator[Statement]:
 def _role_body(module: Module, role: Role) -> tuple[Statement, ...]:
     lines: list[Statement] = []
     if role.registers is not None:
-        grow = "increase" if role.registers > entry_registers(32 * module.warps) else "decrease"
+        entry = entry_registers(32 * module.warps, ctas_per_sm(module.document))
+        grow = "increase" if role.registers > entry else "decrease"
         lines += [run(f"cute.arch.setmaxregister_{grow}", role.registers), Blank()]
     for task in role.tasks:
         lines += [*_task(module, role, task), Blank()]

@@ -19,6 +19,7 @@ from warpdraft.core.expressions import (
     unknown_operators,
 )
 from warpdraft.core.layout import layout, smem_capacity
+from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.tree import walk
 
 from ..vocabulary import StockError, minimums, output_tile
@@ -130,7 +131,7 @@ def prepare(
         tensors[tensor.name] = GlobalTensor(tensor.name, dtype, encode(values, dtype), tensor.role)
     work_tiles = _evaluate(kernel.grid, taken, "the grid")
     persistent = bool(_tile_counts(document))
-    grid = max(1, min(work_tiles, sms) if persistent else work_tiles)
+    grid = max(1, min(work_tiles, sms * ctas_per_sm(document)) if persistent else work_tiles)
     placed = layout(document)
     if placed.smem_bytes > smem_capacity(document):
         raise EmulationError(

@@ -40,7 +40,8 @@ class TaskManager:
     Building it builds ``document`` and never raises for what the verifier reports; ScheduleError only for what a document
     cannot represent. ``name`` is the document's (default: the kernel's, else the file's); ``resources`` and ``symbols``
     declare, in order, what tasks do not use or what should come first. ``smem_capacity_bytes`` and
-    ``tmem_capacity_columns`` lower what a CTA may use (None: what the target has).
+    ``tmem_capacity_columns`` lower what a CTA may use (None: what the target has), ``ctas_per_sm`` is how many CTAs are to
+    share a multiprocessor.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class TaskManager:
         symbols: Iterable[Symbol] = (),
         smem_capacity_bytes: int | None = None,
         tmem_capacity_columns: int | None = None,
+        ctas_per_sm: int = 1,
         **other: Any,
     ) -> None:
         if unknown := set(other) - WITHOUT_MEANING:
@@ -82,6 +84,7 @@ class TaskManager:
                 kernel=kernel,
                 smem_capacity=optional_integer("smem_capacity_bytes", smem_capacity_bytes),
                 tmem_capacity=optional_integer("tmem_capacity_columns", tmem_capacity_columns),
+                ctas_per_sm=integer("ctas_per_sm", ctas_per_sm),
             ),
         )
 

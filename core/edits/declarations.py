@@ -182,7 +182,7 @@ class SetBarrier(Edit):
 
 @dataclass(frozen=True, slots=True)
 class SetDocument(Edit):
-    """Set the document's ``name``, ``target`` or ``cluster``.
+    """Set the document's ``name``, ``target``, ``cluster`` or ``ctas_per_sm``.
 
     before: ``target sm_90a``; after ``SetDocument("target", "sm_100a")``: ``target sm_100a``
     """
@@ -195,6 +195,8 @@ class SetDocument(Edit):
         if self.field == "cluster":
             good = isinstance(value, tuple) and len(value) == 3 and all(_whole(n, 1) for n in value)
             _need(good, "cluster", "three whole numbers above 0", value)
+        elif self.field == "ctas_per_sm":
+            _need(_whole(value, 1), "ctas_per_sm", "a whole number above 0", value)
         elif self.field in ("name", "target"):
             _need(isinstance(value, str) and bool(value), self.field, "a word", value)
         else:

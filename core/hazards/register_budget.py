@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..document import Document, Task
 from ..edits import SetTask
 from ..findings import Finding, Fix
+from ..occupancy import ctas_per_sm
 from ..registers import STEP, entry_registers
 from .base import Hazard, error, listed
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
@@ -68,7 +69,7 @@ def _disagreement(tasks: list[Task]) -> Finding:
 
 def _sum(document: Document, groups: dict[int, list[Task]]) -> Iterator[Finding]:
     threads = 32 * GROUP * len(groups)
-    entry = entry_registers(threads)
+    entry = entry_registers(threads, ctas_per_sm(document))
     wanted = sum(
         32 * GROUP * max((t.num_registers or entry for t in tasks), default=entry)
         for tasks in groups.values()

@@ -8,6 +8,7 @@ from itertools import product
 
 from ..document import Document, Loop
 from ..expressions import Symbol, evaluate
+from ..occupancy import ctas_per_sm
 from ..tree import walk
 from .costs import Costs
 from .simulate import simulate
@@ -25,7 +26,8 @@ class Prediction:
     """``cycles`` of the launch: ``waves`` times those of the CTA with the most work (``values``: its trip counts).
 
     ``exact``: the CTA was simulated to its end; otherwise its steady state was extended. CTAs do not slow each other down
-    in this model: the limits of L2 and DRAM are not in it.
+    in this model: the limits of L2 and DRAM are not in it. Those that share a multiprocessor are counted one after another:
+    what they overlap is not in it either.
     """
 
     cycles: int
@@ -48,8 +50,8 @@ def predict(
     known = {**dict(kernel.sizes), **(sizes or {})}
     counts = tile_counts(document)
     work = evaluate(kernel.grid, known)
-    ctas = min(work, sms) if counts else work
-    waves = 1 if counts else -(-work // sms)
+    ctas = min(work, sms * ctas_per_sm(document)) if counts else work
+    waves = -(-ctas // sms)
     known |= {"grid": max(1, ctas), "cta": 0}  # CTA 0 has as many tiles as any
     values = {name: evaluate(expression, known) for name, expression in kernel.trip_counts}
     exact = events(document, values) <= DIRECT

@@ -289,6 +289,7 @@ def documents(draw):
         kernel=draw(st.none() | KERNEL),
         smem_capacity=draw(COUNT),
         tmem_capacity=draw(COUNT),
+        ctas_per_sm=draw(SMALL),
     )
 
 

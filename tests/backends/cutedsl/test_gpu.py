@@ -47,10 +47,9 @@ def test_copy_is_right(document):
 
 
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
-def test_gemm_keeps_up_with_the_library(document, dtype):
-    (found,) = run_sizes(
-        lower(document("persistent_gemm")), ({"M": 4096, "N": 4096, "K": 4096},), {"dtype": dtype}
-    )
+@pytest.mark.parametrize("name", ["gemm", "persistent_gemm"])
+def test_gemm_keeps_up_with_the_library(document, name, dtype):
+    (found,) = run_sizes(lower(document(name)), ({"M": 4096, "N": 4096, "K": 4096},), {"dtype": dtype})
     assert found.state == "right"
     assert found.ratio >= 0.90
 

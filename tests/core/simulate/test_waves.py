@@ -1,5 +1,6 @@
 """From one CTA to a launch."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,20 @@ def test_large_sizes_extend_the_steady_state():
 
 
 def test_ctas_that_do_not_fit_make_waves():
-    one = predict(example("gemm"), {"M": 128, "N": 256, "K": 512})
-    many = predict(example("gemm"), {"M": 128 * 133, "N": 256, "K": 512})
+    one = predict(example("gemm"), {"M": 128, "N": 128, "K": 512})
+    many = predict(example("gemm"), {"M": 128 * 133, "N": 128, "K": 512})
     assert (one.waves, many.waves, many.ctas) == (1, 2, 133)
     assert many.cycles == 2 * one.cycles
-    assert predict(example("gemm"), {"M": 128 * 133, "N": 256, "K": 512}, sms=200).waves == 1
+    assert predict(example("gemm"), {"M": 128 * 133, "N": 128, "K": 512}, sms=200).waves == 1
+
+
+def test_ctas_that_share_a_multiprocessor_are_counted_one_after_another():
+    sizes = {"M": 4096, "N": 4096, "K": 512}
+    alone = example("persistent_gemm")
+    shared = replace(alone, ctas_per_sm=2)
+    found = predict(shared, sizes)
+    assert (predict(alone, sizes).ctas, found.ctas, found.waves) == (132, 264, 2)
+    assert dict(found.values)["tiles"] == 2
 
 
 def test_a_persistent_kernel_hides_the_epilogue_that_waves_repeat():
