@@ -143,6 +143,20 @@ def test_tiles_that_do_not_fit_are_refused(tiled, tile, message):
         lower(tiled(*tile))
 
 
+def test_a_product_too_wide_for_the_registers_at_launch_is_refused(document):
+    """The compiler refuses it too, and asks for the same number."""
+    shared = replace(document("persistent_gemm"), ctas_per_sm=2)
+    with pytest.raises(
+        LoweringError, match=r"64 x 256 needs 154 registers a thread at launch; 2 CTA.* with 80"
+    ):
+        lower(shared)
+    source = lower(document("persistent_gemm")).replace(
+        "min_blocks_per_mp=1", "min_blocks_per_mp=2, preferred_smem_carveout=100"
+    )
+    with pytest.raises(CompileError, match=r"Insufficient registers \(80\)[\s\S]*register target of 154"):
+        compile_module(source)
+
+
 def test_bulk_copies(document, ptx_of):
     ptx = ptx_of(document("persistent_gemm"))
     assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.shared\S*mbarrier", ptx)) == 2

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from warpdraft.core.document import Op, OpKind, Resource, Token
 from warpdraft.core.footprints import target_work
+from warpdraft.core.occupancy import ctas_per_sm
+from warpdraft.core.registers import entry_registers
 from warpdraft.core.tree import ops_of
 
 from ....vocabulary import INSTRUCTION_K, INSTRUCTION_M, StockError, warpgroups_over
@@ -16,6 +18,7 @@ from ...tokens import StageView
 from ..body import WorkCall
 
 WARPGROUP = 128  # threads
+BESIDE = 26  # registers that ptxas wants at launch beside one instruction's accumulator (its error C7602; CUDA 13.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def _declare(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int
     m, n, _ = tile
     warpgroups = _arrange(task, tile, op)
     wide = n // warpgroups[1]
+    _fits_at_launch(task, wide, op)
     instruction = task.declare(
         "wgmma_op",
         call(
@@ -126,6 +130,18 @@ def _arrange(task: TaskBuilder, tile: tuple[int, int, int], op: Op) -> tuple[int
         return *warpgroups_over(task.task.warp_idx, task.task.num_warps, tile), 1
     except StockError as error:
         raise LoweringError(str(error), op.id) from None
+
+
+def _fits_at_launch(task: TaskBuilder, wide: int, op: Op) -> None:
+    """Raises LoweringError where the compiler would refuse the instruction. It does not count what setmaxnreg adds."""
+    threads, ctas = 32 * task.module.warps, ctas_per_sm(task.document)
+    needed, entry = INSTRUCTION_M * wide // WARPGROUP + BESIDE, entry_registers(threads, ctas)
+    if needed > entry:
+        raise LoweringError(
+            f"a wgmma of {INSTRUCTION_M} x {wide} needs {needed} registers a thread at launch; "
+            f"{ctas} CTA(s) of {threads} threads on a multiprocessor start with {entry}",
+            op.id,
+        )
 
 
 def find_mma(task: TaskBuilder, accumulator: Resource, op: Op) -> Mma:
