@@ -67,6 +67,7 @@ class Execution:
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
         self.parked: list[list[int]] = [[] for _ in barriers]
+        self.exited = sum(s.weight for s in streams if not s.events)  # warps that have come to their end
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
         # tcgen05: stream -> barrier -> (place, generation); barrier -> its last copy: stream, place, generation
         self.commits: dict[int, dict[int, list[tuple[int, int]]]] = {}
@@ -81,7 +82,8 @@ class Execution:
         self.stopped = ""
         self.races = Races(program, proxied, self)
         # in an order that does not depend on how the tasks are listed
-        self.ready = deque(sorted(range(n), key=lambda w: (streams[w].task, streams[w].warp)))
+        started = [w for w in range(n) if streams[w].events]
+        self.ready = deque(sorted(started, key=lambda w: (streams[w].task, streams[w].warp)))
 
     def _scan(self, size: int) -> int:
         """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
@@ -111,7 +113,9 @@ class Execution:
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i
-            if i == end < size:
+            if i == size:
+                meetings.leave(self, w)
+            elif i == end:
                 ready.append(w)
             if i > start:
                 self.order.append((w, start, i))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .document import Document
 from .findings import Finding, Severity
+from .folding import folded
 from .hazards import HAZARDS
 from .tree import ops_of
 
@@ -14,6 +15,8 @@ ORDER = {hazard.code: place for place, hazard in enumerate(HAZARDS)}
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.ADVICE)
 # Of these rules one mistake breaks many pairs of ops: one row for each pair of tasks and resources.
 PAIRWISE = frozenset(("WD401", "WD402", "WD403", "WD404", "WD408", "WD410", "WD411", "WD501", "WD504"))
+# One row for each barrier, or ring of barriers, that loses count.
+BY_BARRIER = frozenset(("WD205", "WD206", "WD208", "WD209"))
 MAX_ALSO = 4  # further places that a row names
 
 
@@ -21,6 +24,7 @@ class Collector:
     """``add`` findings in the order of the cases, smallest first; then `rows`."""
 
     def __init__(self, document: Document) -> None:
+        self._document = document
         self._origin = {op.id: op.copy_of or op.id for task in document.tasks for op in ops_of(task)}
         self._found: dict[tuple, Finding] = {}
         self._also: dict[tuple, dict[tuple[str, ...], None]] = {}
@@ -39,8 +43,11 @@ class Collector:
     def _key(self, finding: Finding) -> tuple:
         if finding.code in PAIRWISE:
             return finding.code, finding.severity, frozenset(finding.resources), frozenset(finding.tasks)
+        if finding.code in BY_BARRIER and finding.ops:
+            return finding.code, finding.severity, frozenset(finding.resources)
         first = self._origin.get(finding.ops[0], finding.ops[0]) if finding.ops else ""
-        return finding.code, finding.severity, first, finding.resources
+        wanted = "" if first else finding.expected  # a declaration can be wrong in several ways
+        return finding.code, finding.severity, first, finding.resources, wanted
 
     @property
     def errors(self) -> bool:
@@ -53,13 +60,7 @@ class Collector:
 
     def rows(self) -> tuple[Finding, ...]:
         """All findings, errors first, causes before consequences."""
-        starved = {name for f in self._found.values() if f.code == "WD302" for name in f.resources}
-        rows = [
-            self._row(key, finding)
-            for key, finding in self._found.items()
-            if finding.code != "WD409"
-            or not starved.intersection(finding.resources)  # nobody takes what is copied
-        ]
+        rows = folded(self._document, [self._row(key, finding) for key, finding in self._found.items()])
         return tuple(sorted(rows, key=lambda f: (SEVERITIES.index(f.severity), ORDER.get(f.code, 0))))
 
     def _row(self, key: tuple, finding: Finding) -> Finding:

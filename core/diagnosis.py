@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 from .phases import Meeting
@@ -87,20 +88,40 @@ def _ahead(run: Run, w: int) -> dict[int, int]:
             count = 1 if named or event.number is None else event.number
             more = count * stream.weight if event.kind in ARRIVALS else 0
             found[event.barrier] = found.get(event.barrier, 0) + more
+    for b, barrier in enumerate(run.program.barriers):
+        if (
+            barrier.side == "cluster"
+        ):  # which does not wait for warps that have left: to go on to the end is enough
+            found.setdefault(b, stream.weight)
     return found
 
 
 def _cycles(stuck: dict[int, Stuck]) -> tuple[tuple[int, ...], ...]:
-    """One cycle of each set of streams that wait for each other (each stream on at most one)."""
+    """A shortest cycle through each stream that is on one, but no two that share a stream."""
+    owed = {w: [u for u, _ in s.owing if u in stuck] for w, s in stuck.items()}
     cycles: list[tuple[int, ...]] = []
     done: set[int] = set()
     for start in stuck:
-        path: list[int] = []
-        w: int | None = start
-        while w is not None and w not in done and w not in path:
-            path.append(w)
-            w = next((u for u, _ in stuck[w].owing if u in stuck and u not in done), None)
-        if w is not None and w in path:
-            cycles.append(tuple(path[path.index(w) :]))
-        done.update(path)
+        cycle = () if start in done else _way_back(owed, start)
+        if cycle and done.isdisjoint(cycle):
+            cycles.append(cycle)
+        done.update(cycle)
     return tuple(cycles)
+
+
+def _way_back(owed: dict[int, list[int]], start: int) -> tuple[int, ...]:
+    """The fewest streams, from ``start`` on, each of which waits for the next, and the last for ``start``."""
+    came: dict[int, int] = {}
+    queue = deque([start])
+    while queue:
+        w = queue.popleft()
+        for u in owed[w]:
+            if u == start:
+                way = [w]
+                while way[-1] != start:
+                    way.append(came[way[-1]])
+                return tuple(reversed(way))
+            if u not in came:
+                came[u] = w
+                queue.append(u)
+    return ()

@@ -31,10 +31,21 @@ def bar_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
     return True
 
 
+def leave(run: Execution, w: int) -> None:
+    """Stream ``w`` has come to its end: cluster barriers no longer wait for its warps."""
+    run.exited += run.weight[w]
+    for b, barrier in enumerate(run.program.barriers):
+        if barrier.side == "cluster" and all(entry.stream != w for entry in run.log[b]):
+            after = phases.leave(run.state[b], run.weight[w])
+            if after.completed > run.state[b].completed:
+                run.complete(b)
+            run.state[b] = after
+
+
 def _enter(run: Execution, w: int, j: int, e: Event) -> int:
     """Joins the open generation; returns it (the last one that its warps join)."""
     b, left = e.barrier, run.weight[w]
-    expects = e.number or run.program.barriers[b].count
+    expects = e.number or run.program.barriers[b].count - run.exited
     run.contribute(w, j, b, e.kind, 0)
     while True:
         state: Meeting = run.state[b]  # type: ignore[assignment]

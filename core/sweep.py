@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
+from . import meetings
 from .clocks import Execution
 from .cuts import Cut, Key, Mark, Uses, marked
 from .frontier import Frontier
@@ -33,6 +34,8 @@ class Paused(Execution):
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i
+            if i == len(events):
+                meetings.leave(self, w)
             if i > start:
                 self.order.append((w, start, i))
             if self.deadline is not None and perf_counter() > self.deadline:

@@ -51,7 +51,7 @@ def check(document: Document) -> Iterator[Finding]:
 
 def examine(run: Run) -> Iterator[Finding]:
     """Two groups of warps whose generations on one id nothing orders."""
-    for i in run.incidents("misassigned"):
+    for i in run.incidents("misassigned", "count_mismatch"):
         if cohorts(run, i) != CLASH:
             continue
         other = i.other or (i.stream, i.index)

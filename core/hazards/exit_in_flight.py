@@ -57,7 +57,7 @@ def _loading(run: Run, resource: str, w: int, j: int, g: int) -> Finding:
         NAME,
         f"no warp waits for the copy by {where(run, w, j)}: it may still write shared memory when the CTA has ended",
         ops=(event.op,),
-        resources=unique((resource,)),
+        resources=unique((resource, run.barrier(event.barrier).resource if event.barrier >= 0 else "")),
         tasks=(run.task(w),),
         expected="some warp waits for its barrier before the CTA ends",
         actual=f"it completes {waits}, which nobody waits for" if g >= 0 else f"it completes {waits}",

@@ -7,36 +7,39 @@ from collections.abc import Iterator
 from ..document import Document, NamedBarrier
 from ..edits import SetBarrier
 from ..findings import Finding, Fix
+from ..incidents import Incident
 from ..program import EventKind
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique
-from .cohorts import MEET, cohorts, reach
+from .cohorts import JOINS, MEET, cohorts, reach
 from .examples import document, sync, task
-from .places import where
 
 CODE, NAME = "WD208", "participation"
 
 
 def examine(run: Run) -> Iterator[Finding]:
-    """Named barriers that stay open for want of warps, and those that some of the warps complete without the others."""
+    """Named barriers that stay open for want of warps, those that more warps reach than they count, and cluster barriers
+    that some warps do not execute."""
     for b in dict.fromkeys(e.barrier for _, e in run.blocked() if e.kind is EventKind.SYNC):
         found = reach(run, b)
         needed = run.execution.state[b].expects or run.barrier(b).count
-        if sum(found.values()) < needed:
+        if run.barrier(b).side == "named" and sum(found.values()) < needed:
             yield _short(run, b, found, needed)
-    for i in run.incidents("misassigned", "count_mismatch"):
-        if i.kind == "count_mismatch" or cohorts(run, i) == MEET:
-            yield _alone(run, i)
+    for i in run.incidents("misassigned"):
+        if cohorts(run, i) == MEET:
+            yield _crowded(run, i)
+    for b, barrier in enumerate(run.program.barriers):
+        if barrier.side == "cluster":
+            yield from _cluster(run, b)
 
 
 def _short(run: Run, b: int, found: dict[str, int], needed: int) -> Finding:
     blocked = [(w, e) for w, e in run.blocked() if e.barrier == b and e.kind is EventKind.SYNC]
     barrier, total = run.barrier(b), sum(found.values())
-    tasks = listed(f"{t} ({plural(n, 'warp')})" for t, n in found.items())
     return error(
         CODE,
         NAME,
-        f"{barrier.name} needs {32 * needed} threads, but only {tasks} can reach it: {32 * total} threads",
+        f"{barrier.name} needs {32 * needed} threads, but only {_tasks(found)} can reach it: {32 * total} threads",
         ops=unique(e.op for _, e in blocked),
         resources=unique([barrier.resource]),
         tasks=tuple(found),
@@ -48,22 +51,52 @@ def _short(run: Run, b: int, found: dict[str, int], needed: int) -> Finding:
     )
 
 
-def _alone(run: Run, i) -> Finding:
+def _crowded(run: Run, i: Incident) -> Finding:
+    barrier, found = run.barrier(i.barrier), reach(run, i.barrier)
     other = i.other or (i.stream, i.index)
-    barrier = run.barrier(i.barrier)
-    needed = 32 * sum(reach(run, i.barrier).values())
+    reaching = 32 * sum(found.values())
     return error(
         CODE,
         NAME,
-        f"{where(run, *other)} and {where(run, i.stream, i.index)} are to meet at {barrier.name}, but "
-        f"{32 * barrier.count} threads complete it without the others",
+        f"{_tasks(found)} reach {barrier.name}, {reaching} threads, but any {32 * barrier.count} complete it without the "
+        f"others: declare {reaching}",
         ops=unique((run.event(i.stream, i.index).op, run.event(*other).op)),
         resources=unique([barrier.resource]),
-        tasks=unique((run.task(i.stream), run.task(other[0]))),
-        expected=f"{needed} threads",
+        tasks=tuple(found),
+        expected=f"{reaching} threads",
         actual=f"{32 * barrier.count} threads",
         witness=prefix_steps(run, join_clocks(run, (i.stream, i.index, i.base)), [(i.stream, i.index, "")]),
     )
+
+
+def _cluster(run: Run, b: int) -> Iterator[Finding]:
+    """A barrier of all threads of the cluster (PTX ISA, barrier.cluster) that not all warps execute equally often."""
+    ops: dict[str, list[str]] = {}
+    times: dict[str, set[int]] = {}
+    for stream in run.program.streams:
+        joins = [e.op for e in stream.events if e.kind in JOINS and e.barrier == b]
+        ops.setdefault(stream.task, []).extend(joins)
+        times.setdefault(stream.task, set()).add(len(joins))
+    most = max((n for found in times.values() for n in found), default=0)
+    fewer = [task for task, found in times.items() if min(found) < most]
+    if not fewer:
+        return
+    stuck = bool(run.execution.blocked)
+    yield error(
+        CODE,
+        NAME,
+        f"the cluster barrier is for every thread of the cluster, but {listed(fewer)} "
+        f"{'does' if len(fewer) == 1 else 'do'} not execute it as often as the others",
+        ops=unique(op for found in ops.values() for op in found),
+        tasks=tuple(times),
+        expected=f"{plural(most, 'time')} by every warp",
+        actual=listed(f"{task}: {'-'.join(map(str, sorted(found)))}" for task, found in times.items()),
+        notes=("the others wait until its warps have left the kernel",) if not stuck else (),
+    )
+
+
+def _tasks(found: dict[str, int]) -> str:
+    return listed(f"{task} ({plural(warps, 'warp')})" for task, warps in found.items())
 
 
 def repair(document: Document, finding: Finding) -> Iterator[Fix]:

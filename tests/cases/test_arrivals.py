@@ -24,6 +24,7 @@ from warpdraft.core import (
     PipelineConfig,
     Signal,
     SmemAllocation,
+    cluster_sync,
     domain_loop,
     elect_warp,
     fence_proxy_async,
@@ -174,6 +175,49 @@ class TestC05:
 
     def test_those_of_the_role(self):
         assert accepted(self.schedule(128))
+
+
+class TestC06:
+    """A cluster barrier that one partition executes: it waits for all threads that have not left the kernel."""
+
+    @staticmethod
+    def schedule(worker_joins, waits=False):
+        ab, done = ring("ab"), MBarrier("done", 4)
+
+        def default():
+            with domain_loop(0, K):
+                ab.wait()
+                ab.read()
+                fence_proxy_async()
+                ab.release()
+            cluster_sync()
+            if waits:
+                done.arrive()
+
+        def worker():
+            with elect_warp(0), domain_loop(0, K):
+                ab.acquire()
+                ab.load()
+                ab.commit()
+            if waits:
+                done.wait()
+            if worker_joins:
+                cluster_sync()
+
+        return build(
+            role("default", 0, 4, default, [ab]), role("worker", 4, 4, worker, [], [ab]), cluster=(2, 1, 1)
+        )
+
+    def test_the_worker_leaves(self):
+        found = finding(self.schedule(False), "WD208")
+        assert found.tasks == ("default", "worker") and "worker" in found.message
+        assert codes(self.schedule(False)) == {"WD208"}
+
+    def test_the_worker_is_alive(self):
+        assert codes(self.schedule(False, waits=True)) == {"WD208", "WD301"}
+
+    def test_all_execute_it(self):
+        assert accepted(self.schedule(True))
 
 
 class TestC09:

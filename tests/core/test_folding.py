@@ -1,0 +1,79 @@
+"""One mistake is one row, and a row for the hang that it makes: what follows is named, not listed."""
+
+from dataclasses import replace
+
+import pytest
+
+from warpdraft.core.document import Mbarrier
+from warpdraft.core.findings import Finding, Severity
+from warpdraft.core.folding import folded
+from warpdraft.core.hazards import HAZARDS
+from warpdraft.core.hazards.examples import document, mbar_arrive, mbar_wait, task
+from warpdraft.core.verify import verify
+
+# independent hazards that a bad example really has besides its own
+BESIDE = {
+    "WD105": {"WD401", "WD410"},
+    "WD106": {"WD403"},
+    "WD109": {"WD410"},
+    "WD113": {"WD210"},
+    "WD114": {"WD210"},
+    "WD207": {"WD203"},
+    "WD210": {"WD409"},
+    "WD217": {"WD205"},
+}
+
+
+@pytest.mark.parametrize("hazard", HAZARDS, ids=[h.code for h in HAZARDS])
+def test_bad_examples_say_little_else(hazard):
+    rows = verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings
+    others = {f.code for f in rows} - {hazard.code, "WD301", "WD302"}
+    assert others <= BESIDE.get(hazard.code, set())
+    assert len(rows) <= 3 and sum(f.code in ("WD301", "WD302") for f in rows) <= 1
+
+
+def row(code, resource="x", severity=Severity.ERROR, **fields):
+    return Finding(code, "name", severity, code, resources=(resource,), **fields)
+
+
+EMPTY = document("none", task("a", 0, 1), symbols=())
+
+
+def codes(*rows, of=EMPTY):
+    return [f.code for f in folded(of, rows)]
+
+
+def test_only_what_speaks_of_the_same_resource_is_folded():
+    assert codes(row("WD201"), row("WD206"), row("WD302")) == ["WD201", "WD302"]
+    assert codes(row("WD201"), row("WD206", "y"), row("WD302", "y")) == ["WD201", "WD206", "WD302"]
+
+
+def test_one_hang_for_each_cause_a_cycle_first():
+    assert codes(row("WD201"), row("WD302"), row("WD301"), row("WD302", "y")) == ["WD201", "WD301", "WD302"]
+    assert codes(row("WD302"), row("WD302")) == ["WD302", "WD302"]  # no cause is known
+
+
+def test_a_warning_explains_no_error():
+    assert codes(row("WD201", severity=Severity.WARNING), row("WD206")) == ["WD201", "WD206"]
+
+
+def test_a_leftover_that_is_an_error_stays():
+    warning = row("WD210", severity=Severity.WARNING)
+    assert codes(row("WD302"), row("WD210"), warning) == ["WD302", "WD210"]
+
+
+def test_a_written_parity_is_the_cause_of_a_lap_and_another_wait_is_not():
+    schedule = document(
+        "m",
+        task("a", 0, 1, mbar_arrive("x"), mbar_wait("x", 0), mbar_wait("x")),
+        mbarriers=(Mbarrier("x", 1),),
+        symbols=(),
+    )
+    assert codes(row("WD204", ops=("a.01",)), row("WD205"), of=schedule) == ["WD204"]
+    assert codes(row("WD204", ops=("a.02",)), row("WD205"), of=schedule) == ["WD205"]
+
+
+def test_the_cause_names_what_is_left_out():
+    (kept,) = folded(EMPTY, [row("WD201"), row("WD205"), row("WD206")])
+    assert "WD205, WD206" in kept.notes[-1]
+    assert folded(EMPTY, [replace(kept, notes=())])[0].notes == ()
