@@ -45,7 +45,8 @@ def leave(run: Execution, w: int) -> None:
 def _enter(run: Execution, w: int, j: int, e: Event) -> int:
     """Joins the open generation; returns it (the last one that its warps join)."""
     b, left = e.barrier, run.weight[w]
-    expects = e.number or run.program.barriers[b].count - run.exited
+    barrier = run.program.barriers[b]
+    expects = e.number or barrier.count - (run.exited if barrier.side == "cluster" else 0)
     run.contribute(w, j, b, e.kind, 0)
     while True:
         state: Meeting = run.state[b]  # type: ignore[assignment]
