@@ -1,4 +1,4 @@
-"""WD102  not-in-graph: a task uses a pipelined resource that the dependency graph does not name."""
+"""WD102  not-in-graph: a task uses a resource that the dependency graph does not name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Document, Space
 from ..findings import Finding
+from ..tree import ops_of
 from .base import Hazard, error
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 
@@ -13,23 +14,32 @@ CODE, NAME = "WD102", "not-in-graph"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Used resources with a pipeline that are on no edge of a graph that has edges."""
+    """Resources on no edge of the graph, though some task has one to write for them to be made from, or the other way round.
+
+    A work queue is no part of it, nor is the order of dependent launches; what only one task ever uses and no task hands on
+    has nothing to be on an edge with.
+    """
     named = {name for edge in document.graph for name in (edge.upstream, edge.downstream)}
-    if not named:
-        return
-    for resource in document.resources:
-        users = [t.name for t in document.tasks if resource.name in (*t.src, *t.dst)]
-        missing = resource.pipeline and resource.space not in (Space.QUEUE, Space.PDL)
-        if users and missing and resource.name not in named:
-            yield error(
-                CODE,
-                NAME,
-                f"{resource.name} is used by {', '.join(users)}, but is not in the dependency graph",
-                resources=(resource.name,),
-                tasks=tuple(users),
-                expected="an edge to or from it",
-                actual="none",
-            )
+    data = {r.name for r in document.resources if r.space not in (Space.QUEUE, Space.PDL)}
+    missing: dict[str, dict[str, None]] = {}  # resource -> what an edge could join it with
+    for t in document.tasks:
+        used = data & {op.target for op in ops_of(t)}  # what it does not use: WD104
+        for downstream in t.dst:
+            for upstream in t.src:
+                if upstream != downstream and {upstream, downstream} <= used:
+                    missing.setdefault(upstream, {})[downstream] = None
+                    missing.setdefault(downstream, {})[upstream] = None
+    for name in (n for n in missing if n not in named):
+        users = [t.name for t in document.tasks if name in (*t.src, *t.dst)]
+        yield error(
+            CODE,
+            NAME,
+            f"{name} is used by {', '.join(users)}, but is not in the dependency graph",
+            resources=(name,),
+            tasks=tuple(users),
+            expected=f"an edge to or from it, by its tasks one with {' or '.join(missing[name])}",
+            actual="none",
+        )
 
 
 def _chain(*graph: tuple[str, str]):

@@ -4,18 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Pipeline, Work
+from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Pipeline, Resource, Space, Work
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.findings import Severity
 from warpdraft.core.hazards.examples import (
+    MMA,
+    accumulator,
     acquire,
+    buffer,
     channel,
     commit,
     document,
+    group_commit,
+    group_wait,
     guard,
     loop,
     queue,
     release,
+    ring,
     sync,
     task,
     tiles,
@@ -234,3 +240,47 @@ def test_loops_that_run_only_for_larger_values_are_run(stop):
 def test_a_loop_that_no_value_runs_is_not_called_safe():
     report = verify(looping(0, K - 5000))
     assert report.verdict == "incomplete" and "load.00 runs no iteration" in report.scope.reason
+
+
+def chain(graph):
+    """Through a ring into registers and out: only the ring has a pipeline."""
+    mma = (work("ab", "tile", result="t"), work("acc", "mma", tile="t"), group_commit("mma_group"))
+    return document(
+        "chain",
+        task("load", 0, 1, loop(work("gmem", "read"), acquire("ab"), work("ab", "load"), commit("ab"))),
+        task(
+            "math", 4, 4, loop(wait("ab"), *mma, group_wait("mma_group"), release("ab")), work("acc", "read")
+        ),
+        resources=(Resource("gmem", Space.GMEM, works=(Work("read", "consumer"),)), ring(), accumulator()),
+        groups=(MMA,),
+        graph=graph,
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "missing"),
+    [
+        ((("gmem", "ab"), ("ab", "acc")), []),
+        ((("gmem", "ab"),), ["acc"]),
+        ((("ab", "acc"),), ["gmem"]),
+        ((), ["gmem", "ab", "acc"]),
+    ],
+)
+def test_resources_without_a_pipeline_are_in_the_graph_too(graph, missing):
+    found = [f.resources[0] for f in verify(chain(graph)).findings if f.code == "WD102"]
+    assert sorted(found) == sorted(missing)
+    assert codes(chain(graph)) <= {"WD102"}
+
+
+def test_what_no_edge_could_join_is_left_out_of_the_graph():
+    scratch = (work("s", "fill"), sync("meet"), work("s", "read"))
+    schedule = document(
+        "apart",
+        task("load", 0, 1, tiles(FILL, ADVANCE)),
+        task("use", 4, 1, tiles(USE, ADVANCE)),
+        task("alone", 8, 4, tiles(*scratch, sync("meet"), ADVANCE)),
+        resources=(channel("x"), queue(), buffer("s")),
+        barriers=(NamedBarrier("meet", 1, 128),),
+        graph=(),
+    )
+    assert "WD102" not in codes(schedule)
