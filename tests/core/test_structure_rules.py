@@ -248,9 +248,7 @@ def chain(graph):
     return document(
         "chain",
         task("load", 0, 1, loop(work("gmem", "read"), acquire("ab"), work("ab", "load"), commit("ab"))),
-        task(
-            "math", 4, 4, loop(wait("ab"), *mma, group_wait("mma_group"), release("ab")), work("acc", "read")
-        ),
+        task("math", 4, 4, loop(wait("ab"), *mma, group_wait("mma_group"), release("ab"))),
         resources=(Resource("gmem", Space.GMEM, works=(Work("read", "consumer"),)), ring(), accumulator()),
         groups=(MMA,),
         graph=graph,
