@@ -19,7 +19,13 @@ from .views.words import node_text
 
 PLAIN = "works"  # what is said of an event that touches no bytes
 MOST_STEPS = 30_000  # of one walk
-WAITS = (EventKind.WAIT, EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.SYNC)
+WAITS = (
+    EventKind.WAIT,
+    EventKind.GROUP_WAIT,
+    EventKind.GROUP_WAIT_READ,
+    EventKind.SYNC,
+    EventKind.CLUSTER_WAIT,
+)
 
 
 @dataclass
@@ -183,16 +189,7 @@ class Debugger:
 
     def name(self, stream: int) -> str:
         """ "math.w1", or "math.w2-7" for a stream of several warps, as witnesses say it."""
-        found = self.streams[stream]
-        if found.weight == 1:
-            return found.name
-        first, last = found.warps[0], found.warps[-1]
-        together = last - first + 1 == len(found.warps)
-        return (
-            f"{found.task}.w{first}-{last}"
-            if together
-            else f"{found.task}.w{','.join(map(str, found.warps))}"
-        )
+        return self.streams[stream].all_names
 
     def _stream_named(self, name: str) -> int | None:
         return next((w for w in range(len(self.streams)) if self.name(w) == name), None)

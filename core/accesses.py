@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .document import Engine, Op, Resource, Space, Task, Token, Work
-from .footprints import byte_range, engine_of, footprint_of, stage_bytes, tx_bytes
+from .footprints import byte_range, cut, engine_of, footprint_of, stage_bytes, tx_bytes
 from .machine import LEADER_ENGINES, Machine
-from .program import Access, Event, EventKind, Stream
+from .program import Access, Event, EventKind, Stream, in_cta
+from .routes import copied_to
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
@@ -19,63 +23,103 @@ class WorkEvents:
         self.machine, self.task, self.stream = machine, task, stream
         self.views: dict[str, View] = {}  # token -> what it stands for now
         # the same in every program of the machine
-        self._made: dict[tuple, Event | None] = machine.work_events.setdefault((task.name, stream.warps), {})
-        self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault((task.name, stream.warps), {})
+        who = task.name, stream.warps, stream.cta
+        self._made: dict[tuple, tuple[Event, ...]] = machine.work_events.setdefault(who, {})
+        self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault(who, {})
 
-    def event(
-        self, op: Op, resource: Resource, work: Work, stage: int, alone: bool, leads: bool, lane: bool = False
-    ) -> Event | None:
-        """The event of ``op`` on ``stage``, or None where this warp does not issue it. Keeps track of view tokens."""
+    def events(
+        self,
+        op: Op,
+        resource: Resource,
+        work: Work,
+        stage: int,
+        alone: bool,
+        leads: bool,
+        ranked: bool = False,
+        lane: bool = False,
+    ) -> tuple[Event, ...]:
+        """The events of ``op`` on ``stage``: none where this warp does not issue it, one for each CTA that a copy goes to.
+        ``ranked``: only this CTA of the cluster issues it. Keeps track of view tokens."""
         if work.view:
             ranges = self._seen.get((op.id, alone))
             if ranges is None:
                 ranges = self._seen[op.id, alone] = self._ranges(resource, work, op, alone)
             for token in op.results:
                 self.views[token] = (resource.name, stage, ranges)
-            return Event(EventKind.WORK, op.id, stage=stage)
+            return (Event(EventKind.WORK, op.id, stage=stage),)
         used = tuple(
             (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
         )
         for token in op.results:
             self.views.pop(token, None)  # the name now stands for a value
-        key = (op.id, stage, alone, leads, used)
+        key = (op.id, stage, alone, leads, ranked, used)
         if key not in self._made:
-            self._made[key] = self._make(op, resource, work, stage, alone, leads, used)
-            if lane and self._made[key] is not None:
-                self._made[key] = self._made[key]._replace(lane=True)
+            made = self._make(op, resource, work, stage, alone, leads, ranked, used)
+            self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
         return self._made[key]
 
     def _make(
-        self, op, resource, work, stage, alone, leads, used: tuple[tuple[str, View], ...]
-    ) -> Event | None:
+        self, op, resource, work, stage, alone, leads, ranked, used: tuple[tuple[str, View], ...]
+    ) -> Iterator[Event]:
         engine = engine_of(resource, work)
-        if engine in LEADER_ENGINES and not leads:
-            return None
-        accesses = [
-            a for _, (r, s, b) in used for a in self._accesses(self.machine.resources[r], s, b, False)
+        readers = self._pair(resource, used) if engine is Engine.TCGEN05 else (self.stream.cta,)
+        if (engine in LEADER_ENGINES and not leads) or readers[0] != self.stream.cta:
+            return
+        read = [
+            a
+            for _, (r, s, b) in used
+            for c in readers
+            for a in self._accesses(self.machine.resources[r], s, b, False, c)
         ]
-        own = self._ranges(resource, work, op, alone)
-        if not work.auxiliary:
-            accesses += self._accesses(resource, stage, own, work.role == "producer")
-        loads = engine is Engine.TMA and work.role == "producer"
-        barrier = self._completes(op, resource, stage) if loads else -1
-        return Event(
+        own, writes = self._ranges(resource, work, op, alone), work.role == "producer"
+        loads = engine is Engine.TMA and writes
+        event = Event(
             EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC,
             op.id,
-            barrier=barrier,
-            bytes=tx_bytes(resource, work, op, self.task) if barrier >= 0 else 0,
             engine=engine,
-            accesses=tuple(accesses),
             stage=stage,
             views=tuple((parameter, view[0], view[1]) for parameter, view in used),
         )
+        if not loads:
+            named = targets(self.machine.document, ctas_of(op, work), self.stream.cta, resource.pipeline)
+            reached = readers if engine is Engine.TCGEN05 else named
+            touched = [a for c in reached for a in self._accesses(resource, stage, own, writes, c)]
+            yield event._replace(accesses=tuple(read if work.auxiliary else read + touched))
+            return
+        found = self.machine.routes.get(resource.name)
+        for cta, share in copied_to(
+            self.machine.document, resource, found, op, work, self.stream.cta, ranked
+        ):
+            piece = tuple(cut(part, share) for part in own)
+            touched = self._accesses(resource, stage, piece, writes, cta)
+            barrier = self._completes(op, resource, stage, cta)
+            yield event._replace(
+                accesses=tuple(read if work.auxiliary else read + touched),
+                barrier=barrier,
+                bytes=tx_bytes(resource, work, op, self.task, share) if barrier >= 0 else 0,
+            )
 
-    def _completes(self, op: Op, resource: Resource, stage: int) -> int:
-        """The mbarrier that a copy completes its bytes on: one passed as an argument, else the stage's full barrier."""
+    def _pair(self, resource: Resource, used: tuple[tuple[str, View], ...]) -> tuple[int, ...]:
+        """The CTAs that an MMA of this CTA works for, the one that issues it first."""
+        document, cta = self.machine.document, self.stream.cta
+        for name in (resource.name, *(view[0] for _, view in used)):
+            found = self.machine.routes.get(name)
+            if found is not None and found.pair > 1:
+                layout = cluster_layout(document, self.machine.resources[name].pipeline)
+                return tuple(range(leader_of(layout, cta), leader_of(layout, cta) + found.pair))
+        return (cta,)
+
+    def _completes(self, op: Op, resource: Resource, stage: int, cta: int) -> int:
+        """The mbarrier that a copy to CTA ``cta`` completes its bytes on: one passed as an argument, else the stage's full
+        barrier."""
         for _, value in op.args:
             if isinstance(value, str) and (value, "raw") in self.machine.first:
-                return self.machine.raw_barrier(value, stage)
-        return self.machine.first[resource.name, "full"] + stage if resource.pipeline else -1
+                return self.machine.raw_barrier(value, stage, cta)
+        if not resource.pipeline:
+            return -1
+        return self.machine.barrier(
+            resource.name, "full", stage, self.machine.routes[resource.name].landing[cta]
+        )
 
     def _ranges(self, resource: Resource, work: Work, op: Op, alone: bool) -> Ranges:
         """What the stream's warps touch together, as disjoint ranges."""
@@ -90,13 +134,17 @@ class WorkEvents:
                 merged.append((low, high))
         return tuple(merged)
 
-    def _accesses(self, resource: Resource, stage: int, ranges: Ranges, write: bool) -> list[Access]:
+    def _accesses(
+        self, resource: Resource, stage: int, ranges: Ranges, write: bool, cta: int
+    ) -> list[Access]:
         if resource.pipeline is None and resource.space in UNTRACKED:
             return []
-        base, space = stage * stage_bytes(resource), resource.name
+        base, space = stage * stage_bytes(resource), in_cta(resource.name, cta)
         if resource.space is Space.RMEM:
             space = f"{resource.name}@{self.stream.name}"
         elif resource.name in self.machine.offsets:
             base += self.machine.offsets[resource.name]
-            space = resource.space.value
-        return [Access(write, space, base + low, base + high, resource.name, stage) for low, high in ranges]
+            space = in_cta(resource.space.value, cta)
+        return [
+            Access(write, space, base + low, base + high, resource.name, stage, cta) for low, high in ranges
+        ]

@@ -8,9 +8,10 @@ its commit is empty, a consumer warp releases with one elected lane; `PipelineAs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
+from .clusters import cluster_size, runs_in, targets
 from .document import (
     Document,
     Engine,
@@ -27,9 +28,8 @@ from .document import (
 )
 from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
-from .tree import find_work, walk
-
-TMA = "tma"  # the full barrier is armed by acquire and completed by the copies
+from .routes import TMA, Routes, copied_to, routed
+from .tree import find_work
 
 RAW_ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
 
@@ -76,81 +76,130 @@ def arrivals_by(signal: str, leader: bool, elected_lane: bool = False) -> int:
     return 1 if leader else 0  # LEADER, COMMIT, TMA
 
 
-def full_count(document: Document, resource: Resource) -> int:
-    """Arrival count of full: as declared, else derived."""
+def routes(document: Document, resource: Resource) -> Routes:
+    """Which CTAs of the cluster the pipeline's signals and copies reach."""
+    return routed(
+        document, resource, producer_signal(document, resource), consumer_signal(document, resource)
+    )
+
+
+def full_count(document: Document, resource: Resource, cta: int = 0) -> int:
+    """Arrival count of full in CTA ``cta``: as declared, else derived."""
     declared = resource.pipeline.producer_count
-    return derived_full_count(document, resource) if declared is None else declared
+    return derived_full_count(document, resource, cta) if declared is None else declared
 
 
-def empty_count(document: Document, resource: Resource) -> int:
-    """Arrival count of empty: as declared, else derived."""
+def empty_count(document: Document, resource: Resource, cta: int = 0) -> int:
+    """Arrival count of empty in CTA ``cta``: as declared, else derived."""
     declared = resource.pipeline.consumer_count
-    return derived_empty_count(document, resource) if declared is None else declared
+    return derived_empty_count(document, resource, cta) if declared is None else declared
 
 
-def derived_full_count(document: Document, resource: Resource) -> int:
-    """Arrivals that the tasks make on full in one generation (1 where no task produces: the barrier must exist)."""
-    signal = producer_signal(document, resource)
+def derived_full_count(document: Document, resource: Resource, cta: int = 0) -> int:
+    """Arrivals that the tasks make on CTA ``cta``'s full in one generation (1 where nobody does: the barrier must exist)."""
+    return made_on_full(document, resource, cta) or 1
+
+
+def derived_empty_count(document: Document, resource: Resource, cta: int = 0) -> int:
+    """Arrivals that the tasks make on CTA ``cta``'s empty in one generation (1 where nobody does)."""
+    return made_on_empty(document, resource, cta) or 1
+
+
+def made_on_full(document: Document, resource: Resource, cta: int) -> int:
+    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s full barrier in one generation."""
+    signal, found = producer_signal(document, resource), routes(document, resource)
     kind = OpKind.ACQUIRE if signal == TMA else OpKind.COMMIT
-    return sum(_per_generation(task, resource, kind, signal) for task in document.tasks) or 1
+    sources = [c for c, reached in enumerate(found.full) if cta in reached and found.produces[c]]
+    return sum(_per_generation(t, resource, kind, signal, c) for t in document.tasks for c in sources)
 
 
-def derived_empty_count(document: Document, resource: Resource) -> int:
-    """Arrivals that the tasks make on empty in one generation (1 where no task consumes: the barrier must exist)."""
-    signal = consumer_signal(document, resource)
-    total = sum(_per_generation(task, resource, OpKind.RELEASE, signal) for task in document.tasks)
-    return total or 1
+def made_on_empty(document: Document, resource: Resource, cta: int) -> int:
+    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s empty barrier in one generation."""
+    signal, found = consumer_signal(document, resource), routes(document, resource)
+    sources = [c for c, reached in enumerate(found.empty) if cta in reached and found.consumes[c]]
+    return sum(
+        _per_generation(t, resource, OpKind.RELEASE, signal, c) for t in document.tasks for c in sources
+    )
 
 
-def derived_raw_count(document: Document, name: str) -> int:
-    """Arrivals on a raw mbarrier in one phase: those of the first arrive of each task (1 where nobody arrives)."""
+def derived_raw_count(document: Document, name: str, cta: int = 0) -> int:
+    """Arrivals on CTA ``cta``'s raw mbarrier in one phase: those of the first arrive of each task that reaches it (1 where
+    nobody arrives)."""
     total = 0
     for task in document.tasks:
-        found = _first_with_election(task.body, name, RAW_ARRIVALS, None, False)
-        if found is None:
-            continue
-        warp, _, op = found
-        warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
-        counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
-        total += warps * (op.count if counted else 1)
+        for source in range(cluster_size(document)):
+            found = _first_with_election(
+                task.body,
+                name,
+                RAW_ARRIVALS,
+                source,
+                lambda op, c=source: cta in targets(document, op.ctas, c),
+            )
+            if found is None:
+                continue
+            warp, _, op = found
+            warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
+            counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
+            total += warps * (op.count if counted else 1)
     return total or 1
 
 
-def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
-    """Transaction bytes that ``acquire`` expects on full: those of the task's own copies up to the next commit.
+def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
+    """Transaction bytes that ``acquire`` expects on CTA ``cta``'s full: those of the task's copies up to the next commit.
 
     Declared bytes that differ from what all tasks deliver are a mistake which must show: the difference is armed by the
     producing task with the lowest warps.
     """
-    own = bracket_bytes(document, resource, task, acquire)
+    own = bracket_bytes(document, resource, task, acquire, cta)
     declared = resource.pipeline.bytes
     if declared is None:
         return own
-    firsts = [(t, a) for t in document.tasks if (a := first_acquire(t, resource)) is not None]
-    delivered = sum(bracket_bytes(document, resource, t, a) for t, a in firsts)
-    first = min(firsts, key=lambda found: (found[0].warp_idx, found[0].name), default=(task, None))[0]
-    surplus = declared - delivered if first.name == task.name else 0
+    firsts = [t for t in document.tasks if first_acquire(t, resource) is not None]
+    first = min(firsts, key=lambda found: (found.warp_idx, found.name), default=task)
+    surplus = declared - delivered_bytes(document, resource, cta) if first.name == task.name else 0
     return max(0, own + surplus)
 
 
-def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op) -> int:
-    """Bytes of the copies into ``resource`` between ``acquire`` and the next commit, in schedule order.
+def delivered_bytes(document: Document, resource: Resource, cta: int = 0) -> int:
+    """Bytes that the copies of all tasks complete on CTA ``cta``'s full barrier in one generation."""
+    firsts = [(t, a) for t in document.tasks if (a := first_acquire(t, resource)) is not None]
+    return sum(bracket_bytes(document, resource, t, a, cta) for t, a in firsts)
+
+
+def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
+    """Bytes that copies into ``resource`` between ``acquire`` and the next commit, in schedule order, complete on the full
+    barrier of CTA ``cta``, whichever CTA of the cluster issues them.
 
     A copy in a loop within the bracket counts once for each iteration, or once where that number is known only at run time
     (WD203 says so).
     """
-    return sum(
-        tx_bytes(resource, work, op, task) * _times(loops)
-        for op, work, loops in bracket_copies(resource, task, acquire)
-    )
+    found, total = routes(document, resource), 0
+    for source in range(len(found.landing)):
+        opening = acquire
+        if source and not any(o.id == acquire.id for o, _, _ in _ops_around(task.body, source)):
+            opening = first_acquire(task, resource, source)  # that CTA opens the stage elsewhere
+        if opening is None or not found.produces[source]:
+            continue
+        for op, work, loops, alone in _bracket(resource, task, opening, source):
+            for reached, share in copied_to(document, resource, found, op, work, source, alone):
+                if found.landing[reached] == cta:
+                    total += tx_bytes(resource, work, op, task, share) * _times(loops)
+    return total
 
 
 def bracket_copies(
     resource: Resource, task: Task, acquire: Op
 ) -> Iterator[tuple[Op, Work, tuple[Loop, ...]]]:
     """The copies between ``acquire`` and the next commit, with the loops around each that are not around the acquire."""
+    return ((op, work, loops) for op, work, loops, _ in _bracket(resource, task, acquire))
+
+
+def _bracket(
+    resource: Resource, task: Task, acquire: Op, cta: int | None = None
+) -> Iterator[tuple[Op, Work, tuple[Loop, ...], bool]]:
+    """The same for one CTA, and whether it alone issues each copy."""
     around: tuple[Loop, ...] | None = None
-    for op, loops in _with_loops(task.body, ()):
+    for op, loops, alone in _ops_around(task.body, cta):
         if op.target != resource.name:
             continue
         if op.id == acquire.id:
@@ -160,7 +209,7 @@ def bracket_copies(
         elif around is not None and op.kind is OpKind.WORK:
             work = find_work(resource, op.work)
             if work and work.role == "producer" and engine_of(resource, work) is Engine.TMA:
-                yield op, work, tuple(loop for loop in loops if loop not in around)
+                yield op, work, tuple(loop for loop in loops if loop not in around), alone
 
 
 def _times(loops: Sequence[Loop]) -> int:
@@ -179,25 +228,31 @@ def constant_trips(loop: Loop) -> int | None:
     return max(0, -((start - stop) // step)) if step else 0
 
 
-def _with_loops(nodes: Sequence[Node], loops: tuple[Loop, ...]) -> Iterator[tuple[Op, tuple[Loop, ...]]]:
+def _ops_around(
+    nodes: Sequence[Node], cta: int | None, loops: tuple[Loop, ...] = (), alone: bool = False
+) -> Iterator[tuple[Op, tuple[Loop, ...], bool]]:
+    """The ops that CTA ``cta`` (None: any) reaches, with the loops around each, and whether that CTA alone does."""
     for node in nodes:
         if isinstance(node, Op):
-            yield node, loops
-        else:
-            yield from _with_loops(node.body, (*loops, node) if isinstance(node, Loop) else loops)
+            yield node, loops, alone
+        elif cta is None or runs_in(node, cta):
+            inner = (*loops, node) if isinstance(node, Loop) else loops
+            ranked = isinstance(node, Guard) and node.kind is GuardKind.CTA_RANK
+            yield from _ops_around(node.body, cta, inner, alone or ranked)
 
 
-def first_acquire(task: Task, resource: Resource) -> Op | None:
-    """The first acquire of ``resource`` in ``task``."""
-    for node in walk(task.body):
-        if isinstance(node, Op) and node.target == resource.name and node.kind is OpKind.ACQUIRE:
-            return node
+def first_acquire(task: Task, resource: Resource, cta: int | None = None) -> Op | None:
+    """The first acquire of ``resource`` in ``task``, by CTA ``cta`` (None: any)."""
+    for op, _, _ in _ops_around(task.body, cta):
+        if op.target == resource.name and op.kind is OpKind.ACQUIRE:
+            return op
     return None
 
 
-def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str) -> int:
-    """Arrivals of the first op of ``kind`` on ``resource``: all such ops of a task serve successive generations."""
-    found = _first_with_election(task.body, resource.name, (kind,), None, False)
+def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str, cta: int) -> int:
+    """Arrivals of CTA ``cta``'s first op of ``kind`` on ``resource``: all such ops of a task serve successive
+    generations."""
+    found = _first_with_election(task.body, resource.name, (kind,), cta)
     if found is None:
         return 0
     warp, lane, _ = found
@@ -209,16 +264,26 @@ def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str) -
 
 
 def _first_with_election(
-    nodes: Sequence[Node], target: str, kinds: Sequence[OpKind], warp: int | None, lane: bool
+    nodes: Sequence[Node],
+    target: str,
+    kinds: Sequence[OpKind],
+    cta: int,
+    meant: Callable[[Op], bool] = lambda op: True,
+    warp: int | None = None,
+    lane: bool = False,
 ) -> tuple[int | None, bool, Op] | None:
     for node in nodes:
         if isinstance(node, Op):
-            if node.kind in kinds and node.target == target:
+            if node.kind in kinds and node.target == target and meant(node):
                 return warp, lane, node
+            continue
+        if not runs_in(node, cta):
             continue
         elected = isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP
         one_lane = lane or (isinstance(node, Guard) and node.kind is GuardKind.ELECT_LANE)
-        found = _first_with_election(node.body, target, kinds, node.warp if elected else warp, one_lane)
+        found = _first_with_election(
+            node.body, target, kinds, cta, meant, node.warp if elected else warp, one_lane
+        )
         if found:
             return found
     return None

@@ -45,6 +45,7 @@ class Execution:
         self.weight = [s.weight for s in streams]
         self.channel: dict[tuple[int, Engine], int] = {}  # first of two: complete, read
         self.irregular: set[int] = set()  # barriers with a stand-alone expect_tx or a copy of no bytes
+        self.cluster = -1  # the barrier of the cluster, where a warp arrives at it
         size = self._scan(n + len(barriers))
         zero = (0,) * size
         self.base: list[Clock] = [zero] * n
@@ -67,8 +68,9 @@ class Execution:
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
         self.parked: list[list[int]] = [[] for _ in barriers]
-        self.exited = sum(s.weight for s in streams if not s.events)  # warps that have come to their end
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
+        self.joined = [0] * n  # generations of the cluster's barrier that each stream has joined,
+        self.waited: dict[int, int] = {}  # and how many it has waited for
         # tcgen05: stream -> barrier -> (place, generation); barrier -> its last copy: stream, place, generation
         self.commits: dict[int, dict[int, list[tuple[int, int]]]] = {}
         self.landing: dict[int, tuple[int, int, int]] = {}
@@ -89,12 +91,14 @@ class Execution:
         """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
         for w, stream in enumerate(self.program.streams):
             for kind, engine, b, nbytes in {
-                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] == 5
+                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] == 5 or e[0] >= 15
             }:
                 if engine in GROUPED and (w, engine) not in self.channel:
                     self.channel[w, engine], size = size, size + 2
                 if kind is EventKind.EXPECT or (kind is EventKind.ASYNC and b >= 0 and nbytes == 0):
                     self.irregular.add(b)
+                if kind >= EventKind.CLUSTER_ARRIVE:
+                    self.cluster = b
         return size
 
     # -- the run ------------------------------------------------------------------------------------------------------
@@ -113,10 +117,10 @@ class Execution:
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i
-            if i == size:
-                meetings.leave(self, w)
-            elif i == end:
+            if i == end < size:
                 ready.append(w)
+            elif i == size and self.cluster >= 0:
+                meetings.exited(self)
             if i > start:
                 self.order.append((w, start, i))
             if self.deadline is not None and perf_counter() > self.deadline:
@@ -147,6 +151,8 @@ class Execution:
             EventKind.BAR_ARRIVE: partial(meetings.bar_arrive, self),
             EventKind.FENCE: self._fence,
             EventKind.SYNC_WARP: lambda w, j, e: True,
+            EventKind.CLUSTER_ARRIVE: partial(meetings.cluster_arrive, self),
+            EventKind.CLUSTER_WAIT: partial(meetings.cluster_wait, self),
         }
         return [table[kind] for kind in EventKind]
 
@@ -236,17 +242,29 @@ class Execution:
         base = self.base[w]
         for u, k in places.items():
             if u < 0:
-                return -u - 1, k
+                if not self._committed(-u - 1, k, base):
+                    return -u - 1, k
+                continue
             if u != w and base[u] < k:
                 return u, k
         return None
 
+    def _committed(self, w: int, j: int, base: Clock) -> bool:
+        """Whether commit ``j`` of stream ``w`` is known to have arrived, as it has on all its barriers at once."""
+        return any(
+            base[self.n + b] > g
+            for b, commits in self.commits.get(w, {}).items()
+            for k, g in reversed(commits)
+            if k == j
+        )
+
     def _arrive(self, w: int, j: int, e: Event) -> bool:
-        left = (1 if e.number is None else e.number) * self.weight[w]
-        nbytes, b = e.bytes * self.weight[w], e.barrier
-        self.contribute(w, j, b, e.kind, nbytes)
-        while left and not self.stopped:
-            left, nbytes = self._arrivals(w, j, b, left, nbytes, e.kind), 0
+        for b in (e.barrier, *e.also):
+            left = (1 if e.number is None else e.number) * self.weight[w]
+            nbytes = e.bytes * self.weight[w]
+            self.contribute(w, j, b, e.kind, nbytes)
+            while left and not self.stopped:
+                left, nbytes = self._arrivals(w, j, b, left, nbytes, e.kind), 0
         return True
 
     def _arrivals(self, w: int, j: int, b: int, left: int, nbytes: int, kind: EventKind) -> int:
@@ -271,8 +289,8 @@ class Execution:
         return True
 
     def _commit_arrive(self, w: int, j: int, e: Event) -> bool:
-        b = e.barrier
-        self.commits.setdefault(w, {}).setdefault(b, []).append((j, self.state[b].completed))
+        for b in (e.barrier, *e.also):
+            self.commits.setdefault(w, {}).setdefault(b, []).append((j, self.state[b].completed))
         return self._arrive(w, j, e)
 
     def _becomes(self, b: int, after: Phase) -> None:

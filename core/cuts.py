@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .clusters import CLUSTER_KINDS, runs_in
 from .cursors import OPENS, opening_cursor
 from .document import GuardKind, Loop, Node, Op, OpKind, Task
 from .growth import Growth
 from .machine import Machine
 from .program import BarrierKind, Program, Stream
-from .unroll import WarpWalk
+from .unroll import WarpWalk, streams_of
 
 ASKS = {
     OpKind.ACQUIRE: "empty",
@@ -117,14 +118,12 @@ def marked(
     """The program, the marks of each stream, and the symbols with a loop too short for them. ``every``: instead, marks at
     both ends of each iteration, with its number in place of 0 and 1."""
     streams, marks, short = [], [], set()
-    for task in machine.document.tasks:
-        for warps in machine.classes(task):
-            stream = Stream(task.name, warps[0], len(warps), warps)
-            walk = _MarkingWalk(growth, every, machine, task, stream, values, {})
-            walk.block(task.body)
-            streams.append(stream)
-            marks.append(walk.marks)
-            short |= walk.short
+    for task, stream in streams_of(machine):
+        walk = _MarkingWalk(growth, every, machine, task, stream, values, {})
+        walk.block(task.body)
+        streams.append(stream)
+        marks.append(walk.marks)
+        short |= walk.short
     program = Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())), machine.noted)
     return program, marks, short
 
@@ -184,27 +183,31 @@ class Uses:
         self.cursors: list[set[tuple[str, str]]] = []
         self.turns: set[tuple[int, int]] = set()
         self.parities: set[tuple[int, int]] = set()
-        asked: dict[tuple[str, str], set[int]] = {}
+        asked: dict[tuple[str, str, int], set[int]] = {}
         for w, stream in enumerate(program.streams):
             task = self.tasks[stream.task]
-            self.cursors.append(_cursors(machine, task, stream.warp))
-            for op in ops_of_warp(task.body, stream.warp):
+            self.cursors.append(_cursors(machine, task, stream))
+            for op in ops_of_warp(task.body, stream.warp, stream.cta):
                 if op.kind in ASKS:
-                    asked.setdefault((op.target, ASKS[op.kind]), set()).add(w)
+                    asked.setdefault((op.target, ASKS[op.kind], stream.cta), set()).add(w)
                 if op.kind is OpKind.MBARRIER_WAIT and (op.target, "raw") in machine.first:
-                    b = machine.raw_barrier(op.target, op.stage or 0)
+                    b = machine.raw_barrier(op.target, op.stage or 0, stream.cta)
                     (self.turns if op.count is None else self.parities).add((w, b))
+                if op.kind in CLUSTER_KINDS:
+                    self.turns.add((w, machine.cluster))
         everyone = frozenset(range(len(program.streams)))
         self.waiters = [
-            everyone if b.kind is BarrierKind.NAMED else frozenset(asked.get((b.resource, b.side), ()))
+            frozenset(asked.get((b.resource, b.side, b.cta), ()))
+            if b.kind is BarrierKind.MBARRIER
+            else everyone
             for b in program.barriers
         ]
 
 
-def _cursors(machine: Machine, task: Task, warp: int) -> set[tuple[str, str]]:
+def _cursors(machine: Machine, task: Task, stream: Stream) -> set[tuple[str, str]]:
     used: set[tuple[str, str]] = set()
     kinds = machine.pipeline_ops(task)
-    for op in ops_of_warp(task.body, warp):
+    for op in ops_of_warp(task.body, stream.warp, stream.cta):
         resource = machine.resources.get(op.target)
         if resource is None or not resource.pipeline:
             continue
@@ -221,10 +224,12 @@ def _cursors(machine: Machine, task: Task, warp: int) -> set[tuple[str, str]]:
     return used
 
 
-def ops_of_warp(nodes: Iterable[Node], warp: int) -> Iterator[Op]:
-    """The ops that warp ``warp`` of a task may execute."""
+def ops_of_warp(nodes: Iterable[Node], warp: int, cta: int = 0) -> Iterator[Op]:
+    """The ops that warp ``warp`` of a task may execute in CTA ``cta``."""
     for node in nodes:
         if isinstance(node, Op):
             yield node
-        elif isinstance(node, Loop) or node.kind is not GuardKind.ELECT_WARP or node.warp == warp:
-            yield from ops_of_warp(node.body, warp)
+        elif isinstance(node, Loop) or (
+            (node.kind is not GuardKind.ELECT_WARP or node.warp == warp) and runs_in(node, cta)
+        ):
+            yield from ops_of_warp(node.body, warp, cta)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .program import Barrier, Event, EventKind, Stream
+from .program import Barrier, Event, EventKind, Stream, in_cta
 
 
 def iteration(event: Event) -> str:
@@ -19,7 +19,7 @@ def phase(generation: int) -> str:
 
 def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
     """What ``event`` does, e.g. "waits for full smem_ab[1] phase 0"."""
-    name = barriers[event.barrier].name if event.barrier >= 0 else ""
+    name = " and ".join(barriers[b].name for b in event.barriers)
     count = (1 if event.number is None else event.number) * stream.weight
     match event.kind:
         case EventKind.WAIT:
@@ -48,6 +48,10 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
             return "fences the proxies" + (", by one lane" if event.lane else "")
         case EventKind.SYNC_WARP:
             return "converges its lanes"
+        case EventKind.CLUSTER_ARRIVE:
+            return f"arrives at the cluster's barrier ({phase(event.number or 0)})"
+        case EventKind.CLUSTER_WAIT:
+            return f"waits for the cluster ({phase(event.number or 0)})"
     return _accesses(event, name)
 
 
@@ -69,4 +73,4 @@ def _accesses(event: Event, barrier: str) -> str:
 
 
 def _place(access) -> str:
-    return f"{access.resource}[{access.stage}]"
+    return f"{in_cta(access.resource, access.cta)}[{access.stage}]"

@@ -17,6 +17,7 @@ CONTRIBUTIONS = (
     EventKind.COMMIT_ARRIVE,
     EventKind.SYNC,
     EventKind.BAR_ARRIVE,
+    EventKind.CLUSTER_ARRIVE,
 )
 ARRIVALS = frozenset(CONTRIBUTIONS) - {EventKind.ASYNC, EventKind.EXPECT}
 
@@ -50,6 +51,10 @@ def diagnose(run: Run) -> Diagnosis:
     stuck: dict[int, Stuck] = {}
     for w, event in run.blocked():
         owing = tuple((u, found[event.barrier]) for u, found in ahead.items() if event.barrier in found)
+        if event.kind is EventKind.CLUSTER_WAIT:  # each that lives and is not in: its exit would do as well
+            lives = [u for u in ahead if run.execution.joined[u] <= (event.number or 0)]
+            stuck[w] = Stuck(w, event, tuple((u, run.program.streams[u].weight) for u in lives))
+            continue
         if event.kind is EventKind.SYNC:
             owing = tuple((u, n) for u, n in owing if not _inside(run, u, event.barrier))
         stuck[w] = Stuck(w, event, owing if _enough(run, event.barrier, owing) else ())
@@ -69,7 +74,7 @@ def _enough(run: Run, b: int, owing: tuple[tuple[int, int], ...]) -> bool:
 
 def _next_on(run: Run, w: int, b: int) -> EventKind | None:
     events = run.program.streams[w].events[run.execution.at[w] :]
-    return next((e.kind for e in events if e.barrier == b and e.kind in CONTRIBUTIONS), None)
+    return next((e.kind for e in events if b in e.barriers and e.kind in CONTRIBUTIONS), None)
 
 
 def _inside(run: Run, w: int, b: int) -> bool:
@@ -84,15 +89,11 @@ def _ahead(run: Run, w: int) -> dict[int, int]:
     start = run.execution.at[w]
     for event in stream.events[start:]:
         if event.kind in CONTRIBUTIONS and event.barrier >= 0:
-            named = run.barrier(event.barrier).kind is BarrierKind.NAMED
-            count = 1 if named or event.number is None else event.number
+            meets = run.barrier(event.barrier).kind is not BarrierKind.MBARRIER
+            count = 1 if meets or event.number is None else event.number
             more = count * stream.weight if event.kind in ARRIVALS else 0
-            found[event.barrier] = found.get(event.barrier, 0) + more
-    for b, barrier in enumerate(run.program.barriers):
-        if (
-            barrier.side == "cluster"
-        ):  # which does not wait for warps that have left: to go on to the end is enough
-            found.setdefault(b, stream.weight)
+            for b in event.barriers:
+                found[b] = found.get(b, 0) + more
     return found
 
 

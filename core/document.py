@@ -13,6 +13,7 @@ from .kinds import Engine, GuardKind, OpKind, Signal, Space
 
 Value = None | bool | int | float | str | tuple["Value", ...]
 Parameters = tuple[tuple[str, Value], ...]
+Ctas = str | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ class Op:
 
     ``args`` maps a work's parameters to tokens or constants; ``results`` are the tokens that it makes. ``stage`` chooses the
     stage of a resource without a pipeline; ``count`` is explained at `OpKind`. ``tx`` overrides the bytes that a TMA copy
-    delivers. ``copy_of`` is the id of the first op that was unrolled from the same authoring line ("" if alone).
+    delivers. ``ctas`` are the CTAs of the cluster whose memory or mbarriers it reaches ("": its own; ranks, "peer", "all",
+    or the multicast modes "m" and "n"). ``copy_of`` is the id of the first op that was unrolled from the same authoring
+    line ("" if alone).
     """
 
     id: str
@@ -72,6 +75,7 @@ class Op:
     footprint: Footprint | None = None  # None: the work's
     copy_of: str = field(default="")
     source: Source | None = None
+    ctas: Ctas = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class Guard:
     key: str = ""
     token: str = ""  # the value that a run-time condition tests, where an earlier op of the task returned it
     source: Source | None = None
+    cta: int = 0
 
 
 Node = Op | Loop | Guard
@@ -118,7 +123,7 @@ class Work:
     ``role`` is "producer" or "consumer". A ``view`` touches nothing itself: its token stands for the stage, read where the
     token is used. ``engine`` None follows from the pipeline type (`core.arrivals`). ``body`` is a stock body's name
     ("sm90.tma_load"), ``module:Class.method``, or "" (none given); ``params`` are the stock body's own parameters; ``code``
-    is the method's source where it was embedded.
+    is the method's source where it was embedded. ``ctas`` as for `Op`: whom a copy is multicast to.
     """
 
     name: str
@@ -133,6 +138,7 @@ class Work:
     body: str = ""
     params: Parameters = ()
     code: str = ""
+    ctas: Ctas = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +148,10 @@ class Pipeline:
     ``type`` names the kinds of producer and consumer as NVIDIA's pipelines do (TmaAsync, AsyncAsync, TmaUmma, UmmaAsync,
     AsyncUmma, UmmaUmma, ClcFetchAsync), or is "" when it follows from the engines of the works. ``bytes`` are the
     transaction bytes declared for one stage, ``producer_count`` and ``consumer_count`` the declared arrival counts of full
-    and empty; None means: derive. Signals None follow from the type. With a ``*_cta_leader``, only CTA 0 of the cluster
-    signals on that side. ``interleave`` are the strides of (acquire, commit, wait, release) where lanes share the stages;
-    ``multicast`` says along which cluster modes (M, N) copies are multicast; ``cta_layout`` is the cluster as (V, M, N, K).
+    and empty; None means: derive. Signals None follow from the type. With a ``*_cta_leader``, only the leader of each pair
+    (of the whole cluster, for a dynamic scheduler) waits, works and signals on that side. ``interleave`` are the strides of
+    (acquire, commit, wait, release) where lanes share the stages; ``multicast`` says along which cluster modes (M, N) copies
+    are multicast; ``cta_layout`` is the cluster as (V, M, N, K).
     """
 
     stages: int

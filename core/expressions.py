@@ -57,10 +57,12 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Expression):
-    """A run-time integer. ``min`` is the least value that the schedule is checked for, and that the kernel accepts."""
+    """A run-time integer. ``min`` is the least value that the schedule is checked for, and that the kernel accepts.
+    ``per_cta``: the CTAs of a cluster may have different values of it."""
 
     name: str
     min: int = 0
+    per_cta: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -95,11 +97,12 @@ def _operation(operator: str, left: Integer, right: Integer) -> Operation:
     return Operation(operator, *sides)
 
 
-def symbol(name: str, min: int = 0) -> Symbol:
-    """A named run-time integer, such as a trip count; two uses of one name are one value."""
+def symbol(name: str, min: int = 0, per_cta: bool = False) -> Symbol:
+    """A named run-time integer, such as a trip count; two uses of one name are one value, in all CTAs of a cluster unless
+    ``per_cta``."""
     if not name.isidentifier():
         raise ValueError(f"symbol name {name!r} is not an identifier")
-    return Symbol(name, min)
+    return Symbol(name, min, per_cta)
 
 
 def ceil_div(numerator: Integer, denominator: Integer) -> Integer:

@@ -7,6 +7,8 @@ declaration, because one bracket fills one stage.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Task, Work
 
 # Stage size of a resource that declares neither storage nor transaction bytes. Only its identity and slices matter.
@@ -71,13 +73,29 @@ def byte_range(footprint: Footprint, size: int, warp: int, num_warps: int) -> tu
     return 0, size
 
 
-def tx_bytes(resource: Resource, work: Work, op: Op, task: Task) -> int:
-    """Bytes that one TMA copy of ``op`` delivers: as given, else the size of its footprint."""
+def tx_bytes(resource: Resource, work: Work, op: Op, task: Task, share: tuple[int, int] = (0, 1)) -> int:
+    """Bytes that one TMA copy of ``op`` delivers to each CTA: as given, else the size of its footprint's ``share``."""
     given = op.tx if op.tx is not None else work.tx
     if given is not None:
-        return given
-    low, high = byte_range(footprint_of(resource, work, op, task, alone=True), stage_bytes(resource), 0, 1)
+        return given if work.ctas or op.ctas else cut((0, given), share)[1] - cut((0, given), share)[0]
+    whole = byte_range(footprint_of(resource, work, op, task, alone=True), stage_bytes(resource), 0, 1)
+    low, high = cut(whole, share)
     return high - low
+
+
+def share_of(reached: Sequence[int], cta: int, alone: bool) -> tuple[int, int]:
+    """Which part (number, parts) of its range a copy of CTA ``cta`` to the CTAs ``reached`` brings.
+
+    Where every CTA of the group issues the copy, each brings an equal part to all (as CUTLASS cuts a multicast tile); one
+    that alone issues it brings all of it.
+    """
+    return (0, 1) if alone or cta not in reached else (reached.index(cta), len(reached))
+
+
+def cut(whole: tuple[int, int], share: tuple[int, int]) -> tuple[int, int]:
+    """The part ``share`` of the bytes [low, high)."""
+    (low, high), (number, parts) = whole, share
+    return low + (high - low) * number // parts, low + (high - low) * (number + 1) // parts
 
 
 def _share_of_stage(resource: Resource, work: Work) -> Footprint:

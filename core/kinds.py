@@ -71,6 +71,7 @@ class GuardKind(StrEnum):
         "elect_warp"  # only warp `warp` of the task; the others move their cursors past it (`core.cursors`)
     )
     ELECT_LANE = "elect_lane"  # one lane of each warp
+    CTA_RANK = "cta_rank"  # only CTA `cta` of the cluster
     FIRST_ITER = "first_iter"  # of loop `loop`
     LAST_ITER = "last_iter"
     EVERY = "every"  # iterations start, start + period, ... (by index) of loop `loop`

@@ -12,15 +12,18 @@ from .arrivals import (
     empty_count,
     full_count,
     producer_signal,
+    routes,
 )
+from .clusters import looked_at
 from .conditions import condition_keys, decided_in
 from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
 from .layout import layout
-from .program import Barrier, BarrierKind
+from .program import Barrier, BarrierKind, in_cta
 from .retries import retries
+from .routes import Routes
 from .tree import ops_of, walk
 
 # Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor and tcgen05.mma).
@@ -36,11 +39,14 @@ class Machine:
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
         self.groups = {g.name: g.kind for g in document.groups}
         self.offsets = layout(document).offsets
+        self.ctas = looked_at(document)
         self.barriers: list[Barrier] = []
-        self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0
+        self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0, in CTA 0
         self.producer: dict[str, str] = {}
         self.consumer: dict[str, Signal] = {}
-        self._armed: dict[str, int] = {}
+        self._armed: dict[tuple[str, int], int] = {}
+        self.routes: dict[str, Routes] = {}
+        self.per_cta = 0  # barriers of one CTA
         self.work_events: dict[tuple, dict] = {}  # of `core.accesses`: (task, warps) -> situation -> event
         self.view_ranges: dict[tuple, dict] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
@@ -50,42 +56,61 @@ class Machine:
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
             if r.pipeline:
+                self._stages[r.name] = max(1, r.pipeline.stages)
                 self.producer[r.name] = producer_signal(document, r)
                 self.consumer[r.name] = consumer_signal(document, r)
-                self._add(r.name, "full", full_count(document, r), r.pipeline.stages)
-                self._add(r.name, "empty", empty_count(document, r), r.pipeline.stages)
+                self.routes[r.name] = routes(document, r)
+        self.meeting = {
+            b.name: max(1, b.threads // 32) for b in document.barriers
+        }  # named barrier -> warps that it counts
+        for cta in range(self.ctas):
+            self._add_barriers(cta)
+            self.per_cta = self.per_cta or len(self.barriers)
+        self.cluster = len(self.barriers)  # the one barrier of all CTAs
+        warps = self.ctas * sum(t.num_warps for t in document.tasks)
+        self.barriers.append(Barrier("cluster", BarrierKind.CLUSTER, max(1, warps), "", "cluster"))
+
+    def _add_barriers(self, cta: int) -> None:
+        document = self.document
+        for r in document.resources:
+            if r.pipeline:
+                self._add(r.name, "full", full_count(document, r, cta), cta)
+                self._add(r.name, "empty", empty_count(document, r, cta), cta)
         for m in document.mbarriers:
             self._add(
-                m.name, "raw", derived_raw_count(document, m.name) if m.count is None else m.count, m.stages
+                m.name, "raw", derived_raw_count(document, m.name, cta) if m.count is None else m.count, cta
             )
         ids: dict[int, int] = {}
-        self.meeting: dict[str, int] = {
-            "": 0
-        }  # named barrier -> warps that it counts (0: the barrier's own count)
         for b in document.barriers:
-            self.meeting[b.name] = max(1, b.threads // 32)
             if b.id in ids:  # two names of one hardware barrier
                 self.first[b.name, "named"] = ids[b.id]
                 continue
-            ids[b.id] = len(self.barriers)
-            self._add_named(b.name, "named", b.threads // 32)
-        self._add_named("", "cluster", sum(t.num_warps for t in document.tasks))
+            ids[b.id] = self.first.setdefault((b.name, "named"), len(self.barriers))
+            label = in_cta(b.name, cta)
+            self.barriers.append(
+                Barrier(label, BarrierKind.NAMED, self.meeting[b.name], b.name, "named", cta=cta)
+            )
 
-    def _add(self, name: str, side: str, count: int, stages: int) -> None:
-        self.first[name, side] = len(self.barriers)
-        for stage in range(max(1, stages)):
-            label = f"{name}[{stage}]" if side == "raw" else f"{side} {name}[{stage}]"
-            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage))
+    def _add(self, name: str, side: str, count: int, cta: int) -> None:
+        self.first.setdefault((name, side), len(self.barriers))
+        for stage in range(self._stages[name]):
+            place = f"{in_cta(name, cta)}[{stage}]"
+            label = place if side == "raw" else f"{side} {place}"
+            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage, cta))
 
-    def _add_named(self, name: str, side: str, warps: int) -> None:
-        self.first[name, side] = len(self.barriers)
-        self.barriers.append(Barrier(name or side, BarrierKind.NAMED, max(1, warps), name, side))
+    def armed_by(self, resource: Resource, task: Task, op: Op, cta: int = 0) -> int:
+        """Transaction bytes that the acquire ``op`` arms on the full barrier of CTA ``cta``."""
+        key = op.id, cta
+        if key not in self._armed:
+            self._armed[key] = armed_bytes(self.document, resource, task, op, cta)
+        return self._armed[key]
 
-    def armed_by(self, resource: Resource, task: Task, op: Op) -> int:
-        """Transaction bytes that the acquire ``op`` arms."""
-        if op.id not in self._armed:
-            self._armed[op.id] = armed_bytes(self.document, resource, task, op)
-        return self._armed[op.id]
+    @cached_property
+    def crossing(self) -> frozenset[str]:
+        """The pipelines whose barriers or bytes one CTA reaches in another."""
+        named = {o.target for t in self.document.tasks for o in ops_of(t) if o.ctas}
+        named |= {r.name for r in self.document.resources if any(w.ctas for w in r.works)}
+        return frozenset(n for n, found in self.routes.items() if found.crossing or n in named)
 
     @cached_property
     def grid(self) -> GridDependency:
@@ -113,9 +138,13 @@ class Machine:
         """How many loops are around the place where each run-time condition is decided."""
         return decided_in(self.document)
 
-    def raw_barrier(self, name: str, stage: int) -> int:
+    def barrier(self, name: str, side: str, stage: int = 0, cta: int = 0) -> int:
+        """The number of one barrier of CTA ``cta``."""
+        return self.first[name, side] + stage + cta * self.per_cta
+
+    def raw_barrier(self, name: str, stage: int, cta: int = 0) -> int:
         """The number of a raw mbarrier; a stage that it does not have wraps around (WD109 says so)."""
-        return self.first[name, "raw"] + stage % self._stages[name]
+        return self.barrier(name, "raw", stage % self._stages[name], cta)
 
     def pipeline_ops(self, task: Task) -> set[tuple[str, str]]:
         """The (resource, kind) of every op of ``task`` that could belong to a pipeline."""

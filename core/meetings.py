@@ -31,22 +31,58 @@ def bar_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
     return True
 
 
-def leave(run: Execution, w: int) -> None:
-    """Stream ``w`` has come to its end: cluster barriers no longer wait for its warps."""
-    run.exited += run.weight[w]
-    for b, barrier in enumerate(run.program.barriers):
-        if barrier.side == "cluster" and all(entry.stream != w for entry in run.log[b]):
-            after = phases.leave(run.state[b], run.weight[w])
-            if after.completed > run.state[b].completed:
-                run.complete(b)
-            run.state[b] = after
+def cluster_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
+    """Joins generation ``e.number`` of the cluster's barrier; joining the next without a wait in between is undefined
+    behaviour (PTX ISA, barrier.cluster)."""
+    b = e.barrier
+    if run.joined[w] > run.state[b].completed:
+        run.report("cluster_order", b, run.state[b].completed, w, j)
+        run.stopped = "undefined"
+        return False
+    run.joined[w] += 1
+    run.log[b].append(Entry(w, j, run.base[w], e.kind, 0))
+    state: Meeting = run.state[b]  # type: ignore[assignment]
+    run.state[b] = state._replace(inside=state.inside + run.weight[w])
+    _complete_cluster(run)
+    return True
+
+
+def cluster_wait(run: Execution, w: int, j: int, e: Event) -> bool:
+    """Passes once all warps that have not exited have joined the generation that this one joined last."""
+    b, g = e.barrier, e.number or 0
+    if g < 0 or g < run.waited.get(w, 0):
+        run.report("cluster_order", b, run.state[b].completed, w, j)
+        run.stopped = "undefined"
+        return False
+    if run.state[b].completed <= g:
+        run.parked[b].append(w)
+        return False
+    run.waited[w] = g + 1
+    if run.base[w][run.n + b] < run.state[b].completed:
+        run.base[w] = tuple(map(max, run.base[w], run.cumul[b]))
+    return True
+
+
+def exited(run: Execution) -> None:
+    """A warp has come to its end: the barrier of the cluster no longer waits for it."""
+    _complete_cluster(run)
+
+
+def _complete_cluster(run: Execution) -> None:
+    """Completes the open generation if every warp is in or gone. What a warp did before it exited is not ordered by it:
+    only barrier.cluster.arrive releases."""
+    b = run.cluster
+    done = run.state[b].completed
+    streams = run.program.streams
+    if run.log[b] and all(n > done or run.at[u] == len(streams[u].events) for u, n in enumerate(run.joined)):
+        run.complete(b)
+        run.state[b] = Meeting(done + 1)
 
 
 def _enter(run: Execution, w: int, j: int, e: Event) -> int:
     """Joins the open generation; returns it (the last one that its warps join)."""
     b, left = e.barrier, run.weight[w]
-    barrier = run.program.barriers[b]
-    expects = e.number or barrier.count - (run.exited if barrier.side == "cluster" else 0)
+    expects = e.number or run.program.barriers[b].count
     run.contribute(w, j, b, e.kind, 0)
     while True:
         state: Meeting = run.state[b]  # type: ignore[assignment]

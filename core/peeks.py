@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .program import Barrier, Event, EventKind, Program, Stream
+from .program import Barrier, Event, EventKind, Program
 
 
 def with_true_peeks(program: Program) -> Program | None:
@@ -14,7 +14,7 @@ def with_true_peeks(program: Program) -> Program | None:
     streams, stale = [], False
     for stream in program.streams:
         events, reused = _skipping(stream.events, program.barriers)
-        streams.append(Stream(stream.task, stream.warp, stream.weight, stream.warps, events))
+        streams.append(replace(stream, events=events))
         stale = stale or reused
     return replace(program, streams=tuple(streams)) if stale else None
 

@@ -100,19 +100,6 @@ def join(meeting: Meeting, warps: int, expects: int) -> Meeting:
     return Meeting(completed, expects, inside)
 
 
-def leave(meeting: Meeting, warps: int) -> Meeting:
-    """``warps`` warps that are not in the open generation exit: a barrier of all threads does not wait for them (PTX ISA,
-    barrier.cluster: all non-exited threads)."""
-    completed, expects, inside = meeting
-    if not inside:
-        return meeting
-    return (
-        Meeting(completed + 1, 0, 0)
-        if inside == expects - warps
-        else Meeting(completed, expects - warps, inside)
-    )
-
-
 def released(meeting: Meeting, generation: int) -> bool:
     """Whether a sync that joined ``generation`` may leave."""
     return meeting.completed > generation

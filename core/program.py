@@ -30,11 +30,14 @@ class EventKind(IntEnum):
     BAR_ARRIVE = 12  # named barrier: joins and goes on; number as above
     FENCE = 13  # fence.proxy.async
     SYNC_WARP = 14
+    CLUSTER_ARRIVE = 15  # cluster barrier: joins generation `number` and goes on
+    CLUSTER_WAIT = 16  # cluster barrier: blocks until every warp has joined generation `number` or has exited
 
 
 class Access(NamedTuple):
-    """Bytes [low, high) of memory ``space`` that an event reads or writes. ``space`` is "smem" or "tmem" for placed storage,
-    a resource's name for storage without a place, "name@stream" for registers. ``resource`` says whose bytes were meant."""
+    """Bytes [low, high) of memory ``space`` that an event reads or writes. ``space`` is "smem" or "tmem" for placed storage
+    ("smem@1": of CTA ``cta`` 1), a resource's name for storage without a place, "name@stream" for registers. ``resource``
+    says whose bytes were meant."""
 
     write: bool
     space: str
@@ -42,11 +45,13 @@ class Access(NamedTuple):
     high: int
     resource: str
     stage: int
+    cta: int = 0
 
 
 class Event(NamedTuple):
     """One step of one warp. ``at`` is its iteration, outermost loop first: (("tile", 0), ("k", 3)). ``views`` maps a work's
-    parameter to the (resource, stage) that its token stands for; ``generation`` is the use count of the stage: i // S."""
+    parameter to the (resource, stage) that its token stands for; ``generation`` is the use count of the stage: i // S.
+    ``also``: the barriers of other CTAs on which one arrive or commit arrives at the same time."""
 
     kind: EventKind
     op: str
@@ -60,19 +65,31 @@ class Event(NamedTuple):
     views: tuple[tuple[str, str, int], ...] = ()
     parity: int | None = None
     lane: bool = False  # WORK, ASYNC, FENCE: executed by one elected lane of the warp
+    also: tuple[int, ...] = ()
+
+    @property
+    def barriers(self) -> tuple[int, ...]:
+        """Every barrier that it is about."""
+        return (self.barrier, *self.also) if self.barrier >= 0 else ()
+
+
+def in_cta(name: str, cta: int) -> str:
+    """What ``name`` is called in CTA ``cta``: the same in CTA 0, "name@1" in CTA 1."""
+    return f"{name}@{cta}" if cta else name
 
 
 class BarrierKind(IntEnum):
-    """An mbarrier counts arrivals and bytes; a named barrier counts warps."""
+    """An mbarrier counts arrivals and bytes; a named barrier counts warps; that of the cluster waits for all that live."""
 
     MBARRIER = 0
     NAMED = 1
+    CLUSTER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """One barrier object. ``count``: arrivals of an mbarrier, warps of a named barrier. ``side`` is "full" or "empty" of
-    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"."""
+    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"; ``cta`` has it in its memory."""
 
     name: str
     kind: BarrierKind
@@ -80,28 +97,45 @@ class Barrier:
     resource: str
     side: str
     stage: int = 0
+    cta: int = 0
 
 
 @dataclass(slots=True)
 class Stream:
-    """The events of warp ``warp`` of ``task``, standing for ``weight`` identical warps (their indices in ``warps``)."""
+    """The events of warp ``warp`` of ``task`` in CTA ``cta``, standing for ``weight`` identical warps (their indices in
+    ``warps``)."""
 
     task: str
     warp: int
     weight: int
     warps: tuple[int, ...]
     events: list[Event] = field(default_factory=list)
+    cta: int = 0
+
+    @property
+    def owner(self) -> str:
+        """The task as witnesses call it: "math", or "math@1" in CTA 1."""
+        return in_cta(self.task, self.cta)
 
     @property
     def name(self) -> str:
         """ "math.w3", as witnesses and timelines call it."""
-        return f"{self.task}.w{self.warp}"
+        return f"{self.owner}.w{self.warp}"
+
+    @property
+    def all_names(self) -> str:
+        """The name, or "math.w2-7" for a stream that stands for several warps."""
+        if self.weight == 1:
+            return self.name
+        if self.warps[-1] - self.warps[0] + 1 == len(self.warps):
+            return f"{self.owner}.w{self.warps[0]}-{self.warps[-1]}"
+        return f"{self.owner}.w{','.join(map(str, self.warps))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All streams and barriers of one CTA for one choice of trip counts; ``values`` are the symbols' values, ``noted`` the
-    ops whose works' clocks an execution keeps."""
+    """All streams and barriers of one cluster for one choice of trip counts; ``values`` are the symbols' values, ``noted``
+    the ops whose works' clocks an execution keeps."""
 
     streams: tuple[Stream, ...]
     barriers: tuple[Barrier, ...]

@@ -71,16 +71,16 @@ class Races:
         self.unfenced: dict[tuple, Pair] = {}
         self.misread: dict[tuple, Misread] = {}
         self.plans: dict[int, list[tuple[Access, tuple[int, ...], int]]] = {}
-        distinct = {id(e.accesses): e.accesses for s in program.streams for e in s.events if e.accesses}
-        segments, self.bounds = _segments({a[1:4] for accesses in distinct.values() for a in accesses})
+        distinct = {
+            id(e.accesses): (e.accesses, s.cta) for s in program.streams for e in s.events if e.accesses
+        }
+        segments, self.bounds = _segments({a[1:4] for accesses, _ in distinct.values() for a in accesses})
         count = len(self.bounds)
-        gates = {(b.resource, b.side, b.stage): i for i, b in enumerate(program.barriers)}
-        for key, accesses in distinct.items():
+        gates = {(b.resource, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers)}
+        for key, (accesses, cta) in distinct.items():
             # the barrier whose wait opens the stage for this access: its phase tells which use of the stage is meant
-            plan = [
-                (a, segments[a[1:4]], gates.get((a.resource, "empty" if a.write else "full", a.stage), -1))
-                for a in accesses
-            ]
+            sides = [(a, "empty" if a.write else "full") for a in accesses]
+            plan = [(a, segments[a[1:4]], gates.get((a.resource, s, a.stage, cta), -1)) for a, s in sides]
             self.plans[key] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
         self.write: list[Record | None] = [None] * count
         self.use: list[int | None] = [

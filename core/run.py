@@ -69,13 +69,7 @@ class Run:
 
 def agent_name(run: Run, w: int) -> str:
     """ "math.w1", or "math.w2-7" for a stream that stands for several warps."""
-    stream = run.program.streams[w]
-    if stream.weight == 1:
-        return stream.name
-    warps = stream.warps
-    if warps[-1] - warps[0] + 1 == len(warps):
-        return f"{stream.task}.w{warps[0]}-{warps[-1]}"
-    return f"{stream.task}.w{','.join(map(str, warps))}"
+    return run.program.streams[w].all_names
 
 
 def execute(

@@ -139,7 +139,8 @@ def _decode_union(value: Any, hint: Any) -> Any:
     plain = [m for m in members if m is not type(None) and m not in records]
     if not plain:
         raise Misfit(f"expected an object, found {_show(value)}")
-    return decode(value, plain[0])
+    listed = [m for m in plain if typing.get_origin(m) is tuple]
+    return decode(value, listed[0] if listed and isinstance(value, list) else plain[0])
 
 
 def _decode_tuple(value: Any, hint: Any) -> Any:

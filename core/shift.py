@@ -19,7 +19,7 @@ from .growth import Growth
 from .machine import Machine
 from .program import Event, EventKind
 
-WAITS = (EventKind.WAIT, EventKind.TRY)
+NUMBERED = (EventKind.WAIT, EventKind.TRY, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT)
 
 
 class Different(Exception):
@@ -57,7 +57,7 @@ class _Comparison:
             execution.program.barriers,
         )
         self.to = list(range(len(self.barriers)))  # barrier -> its counterpart
-        self.moved: dict[str, int] = {}  # pipeline -> uses between the cuts
+        self.moved: dict[tuple[str, int], int] = {}  # (pipeline, CTA) -> uses between the cuts
         self.shift = [0] * len(one.base[0])
         self.oldest_new = [KNOWN] * len(
             self.shift
@@ -86,20 +86,24 @@ class _Comparison:
             marks = one.cut.marks.get(w), two.cut.marks.get(w)
             for key in keys:
                 step = marks[1].cursors.get(key, 0) - marks[0].cursors.get(key, 0) if marks[0] else 0
-                self.need(self.moved.setdefault(key[0], step) == step)
+                self.need(self.moved.setdefault((key[0], self.streams[w].cta), step) == step)
         for w in range(self.n):
             self.shift[w] = two.at[w] - one.at[w]
-        for name, step in self.moved.items():
+        for name in self.machine.crossing & {name for name, _ in self.moved}:  # one ring of the whole cluster
+            steps = {step for (other, _), step in self.moved.items() if other == name}
+            self.need(len(steps) == 1)
+            self.moved |= dict.fromkeys(((name, cta) for cta in range(self.machine.ctas)), *steps)
+        for (name, cta), step in self.moved.items():
             stages = max(1, self.machine.resources[name].pipeline.stages)
             self.need(name not in self.growth.fixed or step % stages == 0)
             for side in ("full", "empty"):
-                first = self.machine.first[name, side]
+                first = self.machine.barrier(name, side, 0, cta)
                 for stage in range(stages):
                     self.to[first + stage] = first + (stage + step) % stages
                     self.shift[self.n + first + stage] = (stage + step) // stages
         for b, barrier in enumerate(self.barriers):
             grown = two.state[self.to[b]].completed - one.state[b].completed
-            if barrier.side in ("full", "empty") and barrier.resource in self.moved:
+            if barrier.side in ("full", "empty") and (barrier.resource, barrier.cta) in self.moved:
                 self.need(grown == self.shift[self.n + b])
             self.shift[self.n + b] = grown
         for key, c in self.e.channel.items():
@@ -157,7 +161,7 @@ class _Comparison:
         for w in self.one.active:
             marks = self.one.cut.marks.get(w), self.two.cut.marks.get(w)
             if marks[0] is not None:
-                self.views(marks[0].views, marks[1].views)
+                self.views(self.streams[w].cta, marks[0].views, marks[1].views)
                 self.generations(w, marks[0].cursors)
         for w, b in self.of.turns:
             if w not in self.one.active:
@@ -170,15 +174,15 @@ class _Comparison:
         for w, b in self.of.parities:
             self.need(w not in self.one.active or self.shift[self.n + b] % 2 == 0)
 
-    def views(self, one: dict[str, tuple], two: dict[str, tuple]) -> None:
+    def views(self, cta: int, one: dict[str, tuple], two: dict[str, tuple]) -> None:
         self.need(one.keys() == two.keys())
         for token, (resource, stage, ranges) in one.items():
-            self.need(two[token] == (resource, self.stage(resource, stage), ranges))
+            self.need(two[token] == (resource, self.stage(resource, stage, cta), ranges))
 
-    def stage(self, resource: str, stage: int) -> int:
-        """The counterpart of a stage."""
+    def stage(self, resource: str, stage: int, cta: int) -> int:
+        """The counterpart of a stage of CTA ``cta``."""
         pipeline = self.machine.resources[resource].pipeline
-        return (stage + self.moved.get(resource, 0)) % max(1, pipeline.stages) if pipeline else stage
+        return (stage + self.moved.get((resource, cta), 0)) % max(1, pipeline.stages) if pipeline else stage
 
     def generations(self, w: int, cursors: dict[tuple[str, str], int]) -> None:
         """The least generations that this stream may still ask for must be among the values that move."""
@@ -189,7 +193,7 @@ class _Comparison:
             )
             side, less = ("empty", 1) if cursor in ("acquire", "commit") else ("full", 0)
             for use in range(uses, uses + stages):
-                c = self.n + self.machine.first[name, side] + use % stages
+                c = self.n + self.machine.barrier(name, side, use % stages, self.streams[w].cta)
                 generation = use // stages - less
                 self.value(c, generation, generation + self.shift[c])
 
@@ -197,7 +201,8 @@ class _Comparison:
         """Of a stream that is blocked before its mark: an event up to there."""
         self.need((a.kind, a.op, a.engine, a.bytes) == (b.kind, b.op, b.engine, b.bytes))
         self.need((self.to[a.barrier] if a.barrier >= 0 else -1) == b.barrier)
-        if a.kind in WAITS and a.number is not None:
+        self.need(tuple(self.to[o] for o in a.also) == b.also)
+        if a.kind in NUMBERED and a.number is not None:
             self.need(b.number == a.number + self.shift[self.n + a.barrier])
             self.value(self.n + a.barrier, a.number, b.number)
         else:
@@ -205,7 +210,7 @@ class _Comparison:
             self.need(a.parity is None or self.shift[self.n + a.barrier] % 2 == 0)
         self.need(len(a.accesses) == len(b.accesses))
         for x, y in zip(a.accesses, b.accesses, strict=True):
-            stage = self.stage(x.resource, x.stage)
+            stage = self.stage(x.resource, x.stage, x.cta)
             move = (stage - x.stage) * stage_bytes(self.machine.resources[x.resource])
             self.need(y == x._replace(low=x.low + move, high=x.high + move, stage=stage))
 
@@ -332,21 +337,21 @@ class _Comparison:
     def segments(self) -> list[int]:
         """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
         bounds = self.e.races.bounds
-        owners: list[set[tuple[str, int, str]]] = [set() for _ in bounds]
+        owners: list[set[tuple[str, int, int, str]]] = [set() for _ in bounds]
         for plan in self.e.races.plans.values():
             for access, segments, _ in plan:
                 for i in segments:
-                    owners[i].add((access.resource, access.stage, access.space))
-        number = {(space, *bounds[i]): i for i, own in enumerate(owners) for _, _, space in own}
+                    owners[i].add((access.resource, access.stage, access.cta, access.space))
+        number = {(space, *bounds[i]): i for i, own in enumerate(owners) for *_, space in own}
         to, self.uses = [], []
         for i, own in enumerate(owners):
-            turning = [o for o in own if self.stage(o[0], o[1]) != o[1]]
-            found, uses = i, {self.use_shift(r, s) for r, s, _ in own if (r, "full") in self.machine.first}
+            turning = [o for o in own if self.stage(*o[:3]) != o[1]]
+            found, uses = i, {self.use_shift(*o[:3]) for o in own if (o[0], "full") in self.machine.first}
             if turning:
-                ((resource, stage, space),) = turning if len(own) == 1 else ((None, 0, ""),)
+                resource, stage, cta, space = turning[0] if len(own) == 1 else ("", 0, 0, "")
                 found = -1
-                if resource is not None:
-                    move = (self.stage(resource, stage) - stage) * stage_bytes(
+                if resource:
+                    move = (self.stage(resource, stage, cta) - stage) * stage_bytes(
                         self.machine.resources[resource]
                     )
                     low, high = bounds[i]
@@ -355,5 +360,5 @@ class _Comparison:
             self.uses.append(next(iter(uses), 0))
         return to
 
-    def use_shift(self, resource: str, stage: int) -> int:
-        return self.shift[self.n + self.machine.first[resource, "full"] + stage]
+    def use_shift(self, resource: str, stage: int, cta: int) -> int:
+        return self.shift[self.n + self.machine.barrier(resource, "full", stage, cta)]

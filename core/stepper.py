@@ -7,6 +7,7 @@ asynchronous operation; every move that `Stepper.moves` lists is legal on hardwa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from . import phases
@@ -20,7 +21,8 @@ IN_ORDER = (
 )  # these engines end their operations of one warp in the order of issue
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
-CONTRIBUTIONS = (*ARRIVALS, EventKind.ASYNC, EventKind.EXPECT, EventKind.SYNC, EventKind.BAR_ARRIVE)
+MEETS = (EventKind.SYNC, EventKind.BAR_ARRIVE, EventKind.CLUSTER_ARRIVE)
+CONTRIBUTIONS = (*ARRIVALS, EventKind.ASYNC, EventKind.EXPECT, *MEETS)
 
 
 class Flight(NamedTuple):
@@ -64,6 +66,7 @@ class Stepper:
         self._events = [stream.events for stream in program.streams]
         self._weights = [stream.weight for stream in program.streams]
         self._groups = [_group_numbers(events) for events in self._events]
+        self._joined = [joined(events) for events in self._events]
 
     @property
     def start(self) -> State:
@@ -115,12 +118,12 @@ class Stepper:
         """The streams that would still contribute to ``barrier``, each with its arrivals ahead."""
         for w, events in enumerate(self._events):
             start = state.at[w] + (1 if state.inside[w] >= 0 else 0)
-            ahead = [e for e in events[start:] if e.barrier == barrier and e.kind in CONTRIBUTIONS]
+            ahead = [e for e in events[start:] if barrier in e.barriers and e.kind in CONTRIBUTIONS]
             if ahead:
                 yield Owed(w, sum(self._arrivals(w, e) for e in ahead))
 
     def _arrivals(self, w: int, event: Event) -> int:
-        if event.kind in (EventKind.SYNC, EventKind.BAR_ARRIVE):
+        if event.kind in MEETS:
             return self._weights[w]
         return (
             (1 if event.number is None else event.number) * self._weights[w] if event.kind in ARRIVALS else 0
@@ -139,6 +142,11 @@ class Stepper:
             return self._covered(state, w, event)
         if event.kind is EventKind.SYNC and state.inside[w] >= 0:
             return phases.released(state.barriers[event.barrier], state.inside[w])
+        if event.kind is EventKind.CLUSTER_WAIT:
+            return all(
+                at == len(events) or joined[at] > (event.number or 0)
+                for at, events, joined in zip(state.at, self._events, self._joined, strict=True)
+            )
         return True
 
     def _go_on(self, state: State, w: int) -> State:
@@ -167,12 +175,14 @@ class Stepper:
 
     def _arrive(self, state: State, w: int, event: Event) -> State:
         """As lanes and warps make them: what the open phase does not take lands in the next."""
-        left, nbytes = self._arrivals(w, event), event.bytes * self._weights[w]
-        phase = state.barriers[event.barrier]
-        while left:
-            now = max(1, min(left, phase.pending))
-            phase, left, nbytes = phases.arrive(phase, now, nbytes), left - now, 0
-        return state._replace(barriers=_put(state.barriers, event.barrier, phase))
+        for b in event.barriers:
+            left, nbytes = self._arrivals(w, event), event.bytes * self._weights[w]
+            phase = state.barriers[b]
+            while left:
+                now = max(1, min(left, phase.pending))
+                phase, left, nbytes = phases.arrive(phase, now, nbytes), left - now, 0
+            state = state._replace(barriers=_put(state.barriers, b, phase))
+        return state
 
     def _bytes(self, state: State, w: int, event: Event, change) -> State:
         phase = change(state.barriers[event.barrier], event.bytes * self._weights[w])
@@ -215,6 +225,11 @@ class Stepper:
         if event.kind is EventKind.COMMIT_ARRIVE:
             return self._arrive(landed, flight.stream, event)
         return self._bytes(landed, flight.stream, event, phases.complete_tx) if event.barrier >= 0 else landed
+
+
+def joined(events: list[Event]) -> list[int]:
+    """How often a stream has arrived at the barrier of the cluster, by how many of its ``events`` it has done."""
+    return list(accumulate((e.kind is EventKind.CLUSTER_ARRIVE for e in events), initial=0))
 
 
 def _group_numbers(events: list[Event]) -> dict[int, int]:

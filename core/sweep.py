@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from . import meetings
@@ -12,7 +13,7 @@ from .cuts import Cut, Key, Mark, Uses, marked
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .program import Program, Stream
+from .program import Program
 from .run import Run, shared_memory
 
 REACH = 16  # trip counts of one sweep
@@ -34,8 +35,8 @@ class Paused(Execution):
             while i < end and handlers[events[i][0]](w, i + 1, events[i]):
                 i += 1
             at[w] = i
-            if i == len(events):
-                meetings.leave(self, w)
+            if i == len(events) and self.cluster >= 0:
+                meetings.exited(self)
             if i > start:
                 self.order.append((w, start, i))
             if self.deadline is not None and perf_counter() > self.deadline:
@@ -63,6 +64,8 @@ def sweep(
     slope = next(g.slope for g in growth.loops.values())
     head = max(g.head for g in growth.loops.values())
     execution = Paused(program, shared_memory(machine.document), deadline)
+    if execution.cluster >= 0:
+        return  # a warp that pauses has not exited
     before: Frontier | None = None
     for value in range(least, top + 1):
         here = _places(marks, slope * (top - value))
@@ -79,8 +82,7 @@ def sweep(
         )
         shorter = Program(
             tuple(
-                Stream(s.task, s.warp, s.weight, s.warps, s.events[:limit])
-                for s, limit in zip(program.streams, limits, strict=True)
+                replace(s, events=s.events[:limit]) for s, limit in zip(program.streams, limits, strict=True)
             ),
             program.barriers,
             ((name, value),),

@@ -5,10 +5,11 @@ Which cursor an op goes by: `core.cursors`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
+from .clusters import CLUSTER_KINDS, targets, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import evaluate
@@ -37,7 +38,8 @@ def unroll(
     conditions: Conditions | None = None,
     deadline: float | None = None,
 ) -> Program:
-    """The program of one CTA with the symbols at ``values``. Many programs of one document share a `Machine`.
+    """The program of a cluster with the symbols at ``values``; of one CTA where the others do the same and none reaches
+    another. Many programs of one document share a `Machine`.
 
     ``representatives``: identical warps of a task become two streams, of weight 1 and the rest (enough for deadlocks
     and races). ``conditions`` gives each run-time condition or skip predicate a pattern of outcomes, repeated over the
@@ -46,13 +48,23 @@ def unroll(
     once `perf_counter` is past ``deadline``.
     """
     machine = document if isinstance(document, Machine) else Machine(document)
-    streams = []
-    for task in machine.document.tasks:
-        for warps in machine.classes(task) if representatives else [(w,) for w in range(task.num_warps)]:
-            stream = Stream(task.name, warps[0], len(warps), warps)
-            WarpWalk(machine, task, stream, values, conditions or {}, deadline).block(task.body)
-            streams.append(stream)
-    return Program(tuple(streams), tuple(machine.barriers), tuple(sorted(values.items())), machine.noted)
+    streams = tuple(streams_of(machine, representatives))
+    for task, stream in streams:
+        WarpWalk(machine, task, stream, values, conditions or {}, deadline).block(task.body)
+    return Program(
+        tuple(stream for _, stream in streams),
+        tuple(machine.barriers),
+        tuple(sorted(values.items())),
+        machine.noted,
+    )
+
+
+def streams_of(machine: Machine, representatives: bool = True) -> Iterator[tuple[Task, Stream]]:
+    """An empty stream for each warp, or each class of identical warps, of every task in every CTA."""
+    for cta in range(machine.ctas):
+        for task in machine.document.tasks:
+            for warps in machine.classes(task) if representatives else [(w,) for w in range(task.num_warps)]:
+                yield task, Stream(task.name, warps[0], len(warps), warps, cta=cta)
 
 
 def trip_count(loop: Loop, values: Mapping[str, int]) -> int:
@@ -78,18 +90,20 @@ class WarpWalk:
     ) -> None:
         self.deadline = deadline
         self.machine, self.task, self.stream = machine, task, stream
-        self.values, self.conditions = values, conditions
+        self.values = values_of_cta(machine.document, values, stream.cta)
+        self.conditions = conditions
         self.works = WorkEvents(machine, task, stream)
         self.cursor: dict[
             tuple[str, str], int
         ] = {}  # (resource, "acquire" | "commit" | "wait" | "release") -> uses
-        self.raw: dict[int, int] = {}  # raw mbarrier -> waits so far
+        self.raw: dict[int, int] = {}  # raw mbarrier -> waits so far; the cluster barrier -> arrivals
         self.turns: dict[str, int] = {}  # loop id -> iterations so far, over all its runs
         self.at: tuple[tuple[str, int], ...] = ()
         self.loops: list[tuple[Loop, int, int]] = []  # loop, iteration, trips
         self.lane = False
         self.alone = False
         self.idle = False  # inside a block that another warp executes
+        self.ranked = False
 
     def block(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -98,11 +112,12 @@ class WarpWalk:
             elif isinstance(node, Loop):
                 self.loop(node)
             elif self.passes(node):
-                saved = self.lane, self.alone
+                saved = self.lane, self.alone, self.ranked
                 self.lane = self.lane or node.kind is GuardKind.ELECT_LANE
                 self.alone = self.alone or node.kind is GuardKind.ELECT_WARP
+                self.ranked = self.ranked or node.kind is GuardKind.CTA_RANK
                 self.block(node.body)
-                self.lane, self.alone = saved
+                self.lane, self.alone, self.ranked = saved
             elif node.kind is GuardKind.ELECT_WARP and self.machine.passed_over(self.task, node):
                 self.idle, idle = True, self.idle
                 self.block(node.body)
@@ -129,6 +144,8 @@ class WarpWalk:
             return self.stream.warp == guard.warp
         if kind is GuardKind.ELECT_LANE:
             return True
+        if kind is GuardKind.CTA_RANK:
+            return self.stream.cta == guard.cta
         if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
             if guard.token and guard.id in self.machine.retries(self.task):
                 return True
@@ -179,20 +196,26 @@ class WarpWalk:
                 self.emit(GROUP_KINDS[kind], op, number=op.count or 0, engine=self.machine.groups[op.target])
         elif kind in NAMED_KINDS:
             if (op.target, "named") in self.machine.first:
-                barrier, warps = self.machine.first[op.target, "named"], self.machine.meeting[op.target]
-                self.emit(NAMED_KINDS[kind], op, barrier, warps)
+                barrier = self.machine.barrier(op.target, "named", cta=self.stream.cta)
+                self.emit(NAMED_KINDS[kind], op, barrier, self.machine.meeting[op.target])
         elif kind is OpKind.FENCE_PROXY_ASYNC:
             self.emit(EventKind.FENCE, op, lane=self.lane)
         elif kind is OpKind.SYNC_WARP:
             self.emit(EventKind.SYNC_WARP, op)
-        elif kind in (OpKind.CLUSTER_SYNC, OpKind.CLUSTER_WAIT):
-            self.emit(EventKind.SYNC, op, self.machine.first["", "cluster"])
-        elif kind is OpKind.CLUSTER_ARRIVE:
-            if ("", "cluster_wait") in self.machine.pipeline_ops(self.task):
-                return  # the wait stands for both halves (`core.unmodelled` says so)
-            self.emit(EventKind.BAR_ARRIVE, op, self.machine.first["", "cluster"])
+        elif kind in CLUSTER_KINDS:
+            self.cluster_barrier(op)
         elif (op.target, "raw") in self.machine.first:
             self.raw_mbarrier(op)
+
+    def cluster_barrier(self, op: Op) -> None:
+        """Both halves, or one: a warp's i-th arrival joins generation i, and its wait is for the last that it joined."""
+        barrier = self.machine.cluster
+        joined = self.raw.get(barrier, 0)
+        if op.kind is not OpKind.CLUSTER_WAIT:
+            self.emit(EventKind.CLUSTER_ARRIVE, op, barrier, joined)
+            joined = self.raw[barrier] = joined + 1
+        if op.kind is not OpKind.CLUSTER_ARRIVE:
+            self.emit(EventKind.CLUSTER_WAIT, op, barrier, joined - 1)
 
     # -- pipelines ----------------------------------------------------------------------------------------------------
     def place(self, resource: Resource, cursor: str) -> tuple[int, int]:
@@ -212,62 +235,91 @@ class WarpWalk:
             if cursor:
                 self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
 
-    def number(self, resource: Resource, side: str, stage: int) -> int:
-        return self.machine.first[resource.name, side] + stage
+    def number(self, resource: Resource, side: str, stage: int, cta: int) -> int:
+        return self.machine.barrier(resource.name, side, stage, cta)
+
+    def takes_part(self, resource: Resource, role: str) -> bool:
+        """Whether this CTA runs that side of the pipeline."""
+        found = self.machine.routes[resource.name]
+        return (found.produces if role == "producer" else found.consumes)[self.stream.cta]
 
     def acquire(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "acquire"))
-        self.emit(EventKind.WAIT, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
+        if not self.takes_part(resource, "producer"):
+            return
+        empty = self.number(resource, "empty", stage, self.stream.cta)
+        self.emit(EventKind.WAIT, op, empty, generation - 1, stage=stage)
         if self.machine.producer[resource.name] == TMA and self.leads():
-            nbytes = self.machine.armed_by(resource, self.task, op)
-            self.emit(
-                EventKind.ARRIVE_EXPECT, op, self.number(resource, "full", stage), 1, nbytes, stage=stage
+            self.arm(op, resource, stage)
+
+    def arm(self, op: Op, resource: Resource, stage: int) -> None:
+        for cta in self.machine.routes[resource.name].full[self.stream.cta]:
+            full, nbytes = (
+                self.number(resource, "full", stage, cta),
+                self.machine.armed_by(resource, self.task, op, cta),
             )
+            self.emit(EventKind.ARRIVE_EXPECT, op, full, 1, nbytes, stage=stage)
 
     def try_acquire(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "acquire"))
-        self.emit(EventKind.TRY, op, self.number(resource, "empty", stage), generation - 1, stage=stage)
+        if self.takes_part(resource, "producer"):
+            empty = self.number(resource, "empty", stage, self.stream.cta)
+            self.emit(EventKind.TRY, op, empty, generation - 1, stage=stage)
 
     def commit(self, op: Op, resource: Resource) -> None:
         stage, _ = self.place(resource, "commit")
-        signal = self.machine.producer[resource.name]
-        if signal != TMA:
-            self.signal(op, signal, self.number(resource, "full", stage), stage)
+        signal, found = self.machine.producer[resource.name], self.machine.routes[resource.name]
+        if signal != TMA and self.takes_part(resource, "producer"):
+            full = [self.number(resource, "full", stage, cta) for cta in found.full[self.stream.cta]]
+            self.signal(op, signal, full, stage)
 
     def wait(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "wait"))
-        self.emit(EventKind.WAIT, op, self.number(resource, "full", stage), generation, stage=stage)
+        if self.takes_part(resource, "consumer"):
+            full = self.number(resource, "full", stage, self.stream.cta)
+            self.emit(EventKind.WAIT, op, full, generation, stage=stage)
 
     def try_wait(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "wait"))
-        self.emit(EventKind.TRY, op, self.number(resource, "full", stage), generation, stage=stage)
+        if self.takes_part(resource, "consumer"):
+            full = self.number(resource, "full", stage, self.stream.cta)
+            self.emit(EventKind.TRY, op, full, generation, stage=stage)
 
     def release(self, op: Op, resource: Resource) -> None:
         stage, _ = self.place(resource, "release")
-        signal = self.machine.consumer[resource.name]
-        self.signal(op, signal, self.number(resource, "empty", stage), stage)
+        if self.takes_part(resource, "consumer"):
+            reached = self.machine.routes[resource.name].empty[self.stream.cta]
+            empty = [self.number(resource, "empty", stage, cta) for cta in reached]
+            self.signal(op, self.machine.consumer[resource.name], empty, stage)
 
-    def signal(self, op: Op, signal: str, barrier: int, stage: int) -> None:
+    def signal(self, op: Op, signal: str, barriers: Sequence[int], stage: int) -> None:
         count = arrivals_by(signal, self.leads(), self.lane)
-        if count:
+        if count and barriers:
             kind = EventKind.COMMIT_ARRIVE if signal is Signal.COMMIT else EventKind.ARRIVE
-            self.emit(kind, op, barrier, count, stage=stage)
+            self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
 
     def raw_mbarrier(self, op: Op) -> None:
-        barrier = self.machine.raw_barrier(op.target, op.stage or 0)
         if op.kind is OpKind.MBARRIER_WAIT:
+            barrier = self.machine.raw_barrier(op.target, op.stage or 0, self.stream.cta)
             turn = self.raw.get(barrier, 0)
             if op.count is None:
                 self.emit(EventKind.WAIT, op, barrier, turn)
             else:
                 self.emit(EventKind.WAIT, op, barrier, None, parity=op.count & 1)
             self.raw[barrier] = turn + 1
-        elif op.kind is OpKind.MBARRIER_ARRIVE:
-            self.emit(EventKind.ARRIVE, op, barrier, 1 if op.count is None else op.count)
-        elif op.kind is OpKind.MBARRIER_EXPECT:
-            self.emit(EventKind.EXPECT, op, barrier, 0, op.count or 0)
+            return
+        reached = targets(self.machine.document, op.ctas, self.stream.cta)
+        barriers = [self.machine.raw_barrier(op.target, op.stage or 0, cta) for cta in reached]
+        if not barriers:
+            return  # a target that is not there: WD212 says so
+        also = tuple(barriers[1:])
+        if op.kind is OpKind.MBARRIER_ARRIVE:
+            self.emit(EventKind.ARRIVE, op, barriers[0], 1 if op.count is None else op.count, also=also)
         elif op.kind is OpKind.MBARRIER_ARRIVE_EXPECT:
-            self.emit(EventKind.ARRIVE_EXPECT, op, barrier, 1, op.count or 0)
+            self.emit(EventKind.ARRIVE_EXPECT, op, barriers[0], 1, op.count or 0, also=also)
+        elif op.kind is OpKind.MBARRIER_EXPECT:
+            for barrier in barriers:
+                self.emit(EventKind.EXPECT, op, barrier, 0, op.count or 0)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def work(self, op: Op) -> None:
@@ -275,8 +327,10 @@ class WarpWalk:
         if resource is None or work is None:
             return
         stage = self.stage_of(op, resource, work.role)
-        event = self.works.event(op, resource, work, stage, self.alone, self.leads(), self.lane)
-        if event is not None:
+        if resource.pipeline and not work.view and not self.takes_part(resource, work.role):
+            return
+        situation = self.alone, self.leads(), self.ranked, self.lane
+        for event in self.works.events(op, resource, work, stage, *situation):
             self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:

@@ -9,7 +9,14 @@ from warpdraft.core.program import Event, EventKind, Program, Stream
 
 from .outcome import Blocked
 
-BRINGS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.ASYNC, EventKind.SYNC, EventKind.BAR_ARRIVE)
+BRINGS = (
+    EventKind.ARRIVE,
+    EventKind.ARRIVE_EXPECT,
+    EventKind.ASYNC,
+    EventKind.SYNC,
+    EventKind.BAR_ARRIVE,
+    EventKind.CLUSTER_ARRIVE,
+)
 State = phases.Phase | phases.Meeting
 
 

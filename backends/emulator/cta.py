@@ -26,11 +26,12 @@ MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
 class Warp:
     """A stream and how far it has come."""
 
-    __slots__ = ("events", "groups", "joined", "open", "position", "state", "stream", "task")
+    __slots__ = ("events", "groups", "joined", "meetings", "open", "position", "state", "stream", "task")
 
     def __init__(self, stream: Stream, task) -> None:
         self.stream, self.task, self.events = stream, task, stream.events
         self.position, self.joined = 0, -1  # joined: the named barrier's generation that it waits for
+        self.meetings = 0  # generations of the cluster's barrier that it has joined
         self.state = WarpState()
         self.open: dict[Engine, list[Flight]] = {}
         self.groups: dict[Engine, list[list[Flight]]] = {}
@@ -52,7 +53,7 @@ class Cta:
         self.memory = SharedMemory(launch.smem_bytes, order.adverse)
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
         self.states = [
-            phases.Meeting() if b.kind is BarrierKind.NAMED else phases.fresh(b.count)
+            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
             for b in program.barriers
         ]
         self.flights: list[Flight] = []
@@ -106,6 +107,8 @@ class Cta:
             return all(f.done for f in self._covered(warp, event))
         if kind is EventKind.SYNC and warp.joined >= 0:
             return phases.released(self.states[event.barrier], warp.joined)
+        if kind is EventKind.CLUSTER_WAIT:
+            return all(w.position == len(w.events) or w.meetings > (event.number or 0) for w in self.warps)
         return True
 
     def _completable(self) -> list[Flight]:
@@ -151,6 +154,8 @@ class Cta:
         elif kind is EventKind.FENCE:
             if not event.lane:  # what all lanes wrote, one lane's fence does not publish
                 self.memory.fence(warp.stream.name)
+        elif kind is EventKind.CLUSTER_ARRIVE:
+            warp.meetings += 1
         elif kind is EventKind.COMMIT_ARRIVE:
             raise EmulationError(f"{event.op}: tcgen05 is not emulated")
         elif kind in MEETINGS and warp.joined < 0:

@@ -10,6 +10,7 @@ from ..run import Run
 
 ONE, MEET, CLASH = "one", "meet", "clash"
 JOINS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
+ALL_JOINS = (*JOINS, EventKind.CLUSTER_ARRIVE)
 
 
 def cohorts(run: Run, incident: Incident) -> str:
@@ -35,7 +36,7 @@ def reach(run: Run, b: int) -> dict[str, int]:
     """Warps of each task that take part in barrier ``b`` at all."""
     found: dict[str, int] = {}
     for stream in run.program.streams:
-        if any(e.kind in JOINS and e.barrier == b for e in stream.events):
+        if any(e.kind in ALL_JOINS and e.barrier == b for e in stream.events):
             found[stream.task] = found.get(stream.task, 0) + stream.weight
     return found
 

@@ -36,6 +36,7 @@ CROSSINGS = (
     EventKind.COMMIT_ARRIVE,
     EventKind.SYNC,
     EventKind.BAR_ARRIVE,
+    EventKind.CLUSTER_ARRIVE,
     EventKind.ASYNC,
 )
 

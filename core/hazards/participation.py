@@ -11,7 +11,7 @@ from ..incidents import Incident
 from ..program import EventKind
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique
-from .cohorts import JOINS, MEET, cohorts, reach
+from .cohorts import ALL_JOINS, MEET, cohorts, reach
 from .examples import document, sync, task
 
 CODE, NAME = "WD208", "participation"
@@ -74,7 +74,7 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
     ops: dict[str, list[str]] = {}
     times: dict[str, set[int]] = {}
     for stream in run.program.streams:
-        joins = [e.op for e in stream.events if e.kind in JOINS and e.barrier == b]
+        joins = [e.op for e in stream.events if e.kind in ALL_JOINS and e.barrier == b]
         ops.setdefault(stream.task, []).extend(joins)
         times.setdefault(stream.task, set()).add(len(joins))
     most = max((n for found in times.values() for n in found), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..describe import iteration, phase
 from ..diagnosis import Diagnosis, Stuck
 from ..document import Document
-from ..program import Event, EventKind
+from ..program import Event, EventKind, in_cta
 from ..races import Record
 from ..run import Run, agent_name
 from ..tree import find_resource
@@ -27,7 +27,7 @@ def generation(event: Event) -> str:
 def accessed(record: Record) -> str:
     """ "smem_ab[1] bytes 0-1023"."""
     access = record.access
-    return f"{access.resource}[{access.stage}]"
+    return f"{in_cta(access.resource, access.cta)}[{access.stage}]"
 
 
 def verb(record: Record) -> str:
@@ -72,7 +72,7 @@ def contributors(run: Run, b: int) -> str:
         stream.task
         for stream in run.program.streams
         for event in stream.events
-        if event.barrier == b and event.kind not in (EventKind.WAIT, EventKind.TRY)
+        if b in event.barriers and event.kind not in (EventKind.WAIT, EventKind.TRY)
     )
     return listed(tasks)
 

@@ -45,7 +45,7 @@ def _finding(run: Run, stuck: Stuck, others: dict[int, Stuck]) -> Finding:
 
 def _nobody(run: Run, b: int) -> str:
     makers = contributors(run, b)
-    named = run.barrier(b).kind is BarrierKind.NAMED
+    named = run.barrier(b).kind is not BarrierKind.MBARRIER
     pending = getattr(run.execution.state[b], "pending", 1)
     if not pending:
         return "has all its arrivals, but the bytes delivered are not those expected"

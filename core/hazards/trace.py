@@ -15,7 +15,7 @@ from ..limits import TimeUp, in_time
 from ..machine import Machine
 from ..program import Stream
 from ..tree import ops_of
-from ..unroll import WarpWalk
+from ..unroll import WarpWalk, streams_of
 from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
 from .lanes import Lanes
 
@@ -53,10 +53,8 @@ class Trace:
 
     def _follow(self, machine: Machine) -> None:
         for values, conditions in _choices(self.document):
-            for task in self.document.tasks:
-                for warps in machine.classes(task):
-                    stream = Stream(task.name, warps[0], len(warps), warps)
-                    _Follower(machine, task, stream, values, conditions, self).block(task.body)
+            for task, stream in streams_of(machine):
+                _Follower(machine, task, stream, values, conditions, self).block(task.body)
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""

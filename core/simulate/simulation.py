@@ -24,8 +24,8 @@ class Signal:
     __slots__ = ("state", "waiting", "warps")
 
     def __init__(self, barrier: Barrier) -> None:
-        named = barrier.kind is BarrierKind.NAMED
-        self.state = phases.Meeting() if named else phases.fresh(barrier.count)
+        counted = barrier.kind is BarrierKind.MBARRIER
+        self.state = phases.fresh(barrier.count) if counted else phases.Meeting()
         self.warps = barrier.count
         self.waiting: list[tuple[int, Event, int]] = []  # lane, wait, since
 
@@ -46,7 +46,7 @@ class Signal:
 class Warp:
     """One stream: what it has still to do, and its asynchronous groups."""
 
-    __slots__ = ("done", "events", "groups", "lane", "open", "position", "task", "tcgen05", "warp")
+    __slots__ = ("done", "events", "groups", "joined", "lane", "open", "position", "task", "tcgen05", "warp")
 
     def __init__(self, lane: int, events: list[Event], task, warp: int) -> None:
         self.lane, self.events, self.task, self.warp = lane, events, task, warp
@@ -56,6 +56,7 @@ class Warp:
         ] = {}  # (read, end, cause) of ops in no group yet
         self.groups: dict[Engine, list[list[tuple[int, int, Cause]]]] = {}
         self.tcgen05 = 0  # when all tcgen05 ops issued so far are done
+        self.joined = 0  # generations of the cluster's barrier
 
 
 class Simulation:
@@ -93,6 +94,8 @@ class Simulation:
             EventKind.BAR_ARRIVE: self._sync,
             EventKind.FENCE: self._cost(costs.fence),
             EventKind.SYNC_WARP: self._cost(costs.group),
+            EventKind.CLUSTER_ARRIVE: self._cluster_arrive,
+            EventKind.CLUSTER_WAIT: self._cluster_wait,
         }
 
     def run(self) -> Timeline:
@@ -134,10 +137,17 @@ class Simulation:
     def _step(self, warp: Warp, time: int) -> None:
         if warp.position == len(warp.events):
             warp.done = True
+            if self.signals[-1].waiting:
+                self._cluster((warp.lane, *self._last(warp), time), time)
             return
         self.steps += 1
         event = warp.events[warp.position]
         self.handlers[event.kind](warp, event, time)
+
+    @staticmethod
+    def _last(warp: Warp) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """Op and iteration of the last event of ``warp``."""
+        return (warp.events[-1].op, warp.events[-1].at) if warp.events else ("", ())
 
     def _pay(self, warp: Warp, event: Event, start: int, cycles: int, kind: str = "issue") -> None:
         """The warp spends ``cycles`` on ``event`` and goes on."""
@@ -222,12 +232,14 @@ class Simulation:
     def _arrive(self, warp: Warp, event: Event, time: int) -> None:
         cause = (warp.lane, event.op, event.at, time + self.costs.arrive)
         effect = time + self.costs.arrive + self.costs.arrive_latency
-        self._at(effect, self._effect, event.barrier, event.number or 0, event.bytes, cause)
+        for barrier in event.barriers:
+            self._at(effect, self._effect, barrier, event.number or 0, event.bytes, cause)
         self._pay(warp, event, time, self.costs.arrive)
 
     def _commit_arrive(self, warp: Warp, event: Event, time: int) -> None:
         end = max(warp.tcgen05, time) + self.costs.arrive_latency
-        self._at(end, self._effect, event.barrier, event.number or 1, 0, (warp.lane, event.op, event.at, end))
+        for barrier in event.barriers:
+            self._at(end, self._effect, barrier, event.number or 1, 0, (warp.lane, event.op, event.at, end))
         self._pay(warp, event, time, self.costs.arrive)
 
     def _effect(self, barrier: int, arrivals: int, nbytes: int, cause: Cause, time: int) -> None:
@@ -283,6 +295,32 @@ class Simulation:
                 self._pay(warp, waiter, time, self.costs.sync)
             else:
                 self._woken(lane, waiter, since, time, end, (warp.lane, event.op, event.at, time))
+
+    # -- the barrier of the cluster -----------------------------------------------------------------------------------
+    def _cluster_arrive(self, warp: Warp, event: Event, time: int) -> None:
+        warp.joined = (event.number or 0) + 1
+        self._pay(warp, event, time, self.costs.arrive)
+        self._at(time, self._cluster, (warp.lane, event.op, event.at, time))
+
+    def _cluster_wait(self, warp: Warp, event: Event, time: int) -> None:
+        if self._all_in(event):
+            self._pay(warp, event, time, self.costs.sync)
+        else:
+            self.signals[event.barrier].waiting.append((warp.lane, event, time))
+
+    def _all_in(self, event: Event) -> bool:
+        """Whether every warp has joined the generation that ``event`` waits for, or has exited."""
+        return all(w.done or w.joined > (event.number or 0) for w in self.warps)
+
+    def _cluster(self, cause: Cause, time: int) -> None:
+        """A warp has arrived or exited: those that waited for it go on."""
+        signal = self.signals[-1]
+        waiting, signal.waiting = signal.waiting, []
+        for lane, event, since in waiting:
+            if self._all_in(event):
+                self._woken(lane, event, since, time, time + self.costs.sync, cause)
+            else:
+                signal.waiting.append((lane, event, since))
 
     def _blocked(self) -> list[Blocked]:
         found = []

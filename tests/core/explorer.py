@@ -160,8 +160,19 @@ class Explorer:
                 yield _advance(state, w)._replace(inside=left)
         elif kind in (EventKind.SYNC, EventKind.BAR_ARRIVE):
             yield from self._join(state, w, i, event)
+        elif kind is EventKind.CLUSTER_WAIT:
+            if self._cluster_is_in(state, event):
+                yield _advance(state, w)
         else:
             yield _advance(state, w)
+
+    def _cluster_is_in(self, state: State, event: Event) -> bool:
+        """Whether every warp has arrived at the cluster's barrier often enough, or has exited."""
+        for at, events in zip(state.at, self.events, strict=True):
+            arrived = sum(e.kind is EventKind.CLUSTER_ARRIVE for e in events[:at])
+            if at < len(events) and arrived <= event.number:
+                return False
+        return True
 
     def _join(self, state: State, w: int, i: int, event: Event):
         b = event.barrier
@@ -175,20 +186,21 @@ class Explorer:
             yield _advance(state, w)
 
     def _arrive(self, state: State, w: int, i: int, event: Event, arrivals: int, nbytes: int):
-        """Arrivals one after the other, as lanes make them."""
-        b = event.barrier
-        barrier = state.barriers[b]
-        first = barrier.completed
-        for n in range(arrivals):
-            self.outcome.split = self.outcome.split or barrier.completed != first
-            self.outcome.landed.setdefault((w, i, n), set()).add(barrier.completed)
-            try:
-                barrier = phases.arrive(barrier, 1, nbytes if n == 0 else 0)
-            except phases.OverArrival:
-                self.outcome.over_arrival = True
-                yield None
-                return
-        yield state._replace(barriers=_put(state.barriers, b, barrier))
+        """Arrivals one after the other, as lanes make them; on the barriers of all CTAs that it is for."""
+        for b in event.barriers:
+            barrier = state.barriers[b]
+            first = barrier.completed
+            for n in range(arrivals):
+                self.outcome.split = self.outcome.split or barrier.completed != first
+                self.outcome.landed.setdefault((w, i, n, b), set()).add(barrier.completed)
+                try:
+                    barrier = phases.arrive(barrier, 1, nbytes if n == 0 else 0)
+                except phases.OverArrival:
+                    self.outcome.over_arrival = True
+                    yield None
+                    return
+            state = state._replace(barriers=_put(state.barriers, b, barrier))
+        yield state
 
     def _change(self, state: State, w: int, i: int, event: Event, change):
         b = event.barrier

@@ -377,9 +377,8 @@ class TestParts:
         execution = Execution(program)
         known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
         known += " commits notes"
-        settled = (
-            "exited program deadline n weight channel irregular order incidents seen unobserved stopped ready"
-        )
+        settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
+        settled += " cluster joined waited"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
         races = "write reads use bounds plans proxied execution found unfenced misread"
         assert set(vars(execution.races)) == set(races.split())
