@@ -140,4 +140,4 @@ def _block_value(document: Document, node: Node, key: str, text: str):
         return typed.number(text, key) if key == "unroll" else text.strip()
     if key == "kind":
         return GuardKind(text)
-    return typed.needed_number(text, key) if key in ("warp", "period", "start") else text.strip()
+    return typed.needed_number(text, key) if key in ("warp", "cta", "period", "start") else text.strip()

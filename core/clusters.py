@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
+from typing import TypeVar
 
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Pipeline, Work
-from .expressions import Symbol
 from .tree import ops_of, walk
 
+T = TypeVar("T")
 Layout = tuple[int, int, int, int]  # CTAs along V, M, N, K
 MODES = ("m", "n")
 MAX_CTAS = 16  # of a cluster, not portably; 8 portably (CUDA programming guide, "Thread Block Clusters")
@@ -122,9 +123,20 @@ def symbol_of(name: str, cta: int) -> str:
     return f"{name}@{cta}" if cta else name
 
 
-def symbol_names(symbol: Symbol, ctas: int) -> tuple[str, ...]:
-    """The names of all values that ``symbol`` has in a cluster."""
-    return tuple(symbol_of(symbol.name, c) for c in range(ctas)) if symbol.per_cta else (symbol.name,)
+def plain_symbol(name: str) -> str:
+    """The symbol that ``name`` is a value of."""
+    return name.partition("@")[0]
+
+
+def for_each_cta(document: Document, by_symbol: Mapping[str, T]) -> dict[str, T]:
+    """``by_symbol`` with the same for the values that a symbol has in the other CTAs, where it is not given for those."""
+    own = {s.name for s in document.symbols if s.per_cta}
+    ctas = looked_at(document) if own.intersection(by_symbol) else 1
+    found: dict[str, T] = {}
+    for name, item in by_symbol.items():
+        copies = [symbol_of(name, c) for c in range(ctas)] if name in own else [name]
+        found |= {copy: by_symbol.get(copy, item) for copy in copies}
+    return found
 
 
 def values_of_cta(document: Document, values: Mapping[str, int], cta: int) -> Mapping[str, int]:

@@ -71,7 +71,7 @@ class _MarkingWalk(WarpWalk):
 
     def iterations(self, trips: int) -> Iterable[int]:
         loop, outer = self.coming, tuple(i for _, i in self.at)
-        growing = self.growth.loops.get(loop.id) if loop else None
+        growing = self.growth.of(loop.id, self.stream.cta) if loop else None
         if growing is None:
             return range(trips)
         around = growing.symbol, outer

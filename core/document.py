@@ -14,6 +14,7 @@ from .kinds import Engine, GuardKind, OpKind, Signal, Space
 Value = None | bool | int | float | str | tuple["Value", ...]
 Parameters = tuple[tuple[str, Value], ...]
 Ctas = str | tuple[int, ...]
+SCOPES = ("cta", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +223,14 @@ class NamedBarrier:
 
 @dataclass(frozen=True, slots=True)
 class Mbarrier:
-    """A raw mbarrier, ``stages`` of them in an array; ``count`` None is derived."""
+    """A raw mbarrier in each CTA, ``stages`` of them in an array; ``count`` None is derived. ``scope``: whose accesses its
+    arrivals and waits order, "cta" or "cluster"; None: as far as it is used."""
 
     name: str
     count: int | None = None
     stages: int = 1
     source: Source | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ remainders by constants are; `min`, `max` and products of symbols are not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
+from .clusters import for_each_cta, symbol_of
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space
 from .expressions import Integer, Operation, Symbol, symbols_of
 from .footprints import stage_bytes
@@ -43,6 +44,14 @@ class Growth:
     least: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     fixed: frozenset[str] = frozenset()
+    per_cta: frozenset[str] = frozenset()  # symbols with a value of their own in each CTA
+
+    def of(self, loop_id: str, cta: int) -> Growing | None:
+        """The growing loop in CTA ``cta``, over that CTA's value of its symbol."""
+        found = self.loops.get(loop_id)
+        if found is None or not cta or found.symbol not in self.per_cta:
+            return found
+        return replace(found, symbol=symbol_of(found.symbol, cta))
 
     def more(self, loop: Growing) -> int:
         """Iterations that ``loop`` gets with one more step of its symbol."""
@@ -70,6 +79,8 @@ def growth_of(machine: Machine) -> Growth:
                     step *= loop.every // gcd(loop.every, more)
         found.steps[name] = step
     found.loops = {i: g for i, g in found.loops.items() if g.slope}
+    found.per_cta = frozenset(s.name for s in document.symbols if s.per_cta)
+    found.least, found.steps = for_each_cta(document, found.least), for_each_cta(document, found.steps)
     return found
 
 

@@ -29,13 +29,14 @@ where no match shows up within `TOP` periods. A run with an error ends the attem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import lcm
 from time import perf_counter
 
 from .clocks import Execution
+from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
 from .frontier import Frontier
@@ -92,8 +93,9 @@ class Prover:
         self.meant = {n: self.exact.get(n, Meant(low)) for n, low in self.growth.least.items()}
         loops = [x for x in loops_of(self.machine.document) if x.id in self.growth.loops]
         for name, meant in self.meant.items():
-            own = [x for x in loops if self.growth.loops[x.id].symbol == name]
-            self.growth.least[name] = first_value(own, name, meant, self.growth.steps[name])
+            own = [x for x in loops if self.growth.loops[x.id].symbol == plain_symbol(name)]
+            step = self.growth.steps[name]
+            self.growth.least[name] = first_value(own, plain_symbol(name), meant, step)
         self._cover({}, list(self.growth.least))
         places = [
             f"{value:,} of {name}" if name in self.exact else f"{name} = {value}"
@@ -183,7 +185,7 @@ class Prover:
     def _signature(self, values: Values) -> tuple:
         """How often each loop runs, as far as it is reached: equal programs are run once."""
 
-        def trips(nodes) -> tuple:
+        def trips(nodes, values: Mapping[str, int]) -> tuple:
             found = []
             for node in nodes:
                 body = getattr(node, "body", None)
@@ -191,12 +193,14 @@ class Prover:
                     continue
                 if hasattr(node, "stop"):
                     n = trip_count(node, values)
-                    found.append((n, trips(body) if n else ()))
+                    found.append((n, trips(body, values) if n else ()))
                 else:
-                    found.append(trips(body))
+                    found.append(trips(body, values))
             return tuple(found)
 
-        return tuple(trips(t.body) for t in self.machine.document.tasks)
+        document = self.machine.document
+        seen = [values_of_cta(document, values, c) for c in range(self.machine.ctas)]
+        return tuple(trips(t.body, own) for own in seen for t in document.tasks)
 
     def _run(self, values: Values) -> frozenset[str] | None:
         """The symbols that the run matches; None where it is wrong, and stands for nothing that is meant."""

@@ -30,6 +30,8 @@ def _op(op: Op) -> str:
         shown = [f"{name}={_value(value)}" for name, value in op.args]
         if op.stage is not None:
             shown.append(f"stage={op.stage}")
+        if op.ctas:
+            shown.append(f"cta={_ctas(op.ctas)}")
         return f"{op.target}.{op.work}({', '.join(shown)})"
     name = CALLS.get(op.kind, op.kind.value)
     counted = op.count is not None and (
@@ -38,8 +40,14 @@ def _op(op: Op) -> str:
     inside = [str(op.count)] if counted else []
     if op.stage is not None:
         inside.append(f"stage={op.stage}")
+    if op.ctas:
+        inside.append(f"cta={_ctas(op.ctas)}")
     call = f"{name}({', '.join(inside)})"
     return f"{op.target}.{call}" if op.target else call
+
+
+def _ctas(ctas) -> str:
+    return ctas if isinstance(ctas, str) else ", ".join(map(str, ctas))
 
 
 def _value(value) -> str:
@@ -58,6 +66,8 @@ def _guard(guard: Guard) -> str:
     match guard.kind:
         case GuardKind.ELECT_WARP:
             return f"elect_warp({guard.warp})"
+        case GuardKind.CTA_RANK:
+            return f"cta_rank({guard.cta})"
         case GuardKind.ELECT_LANE:
             return "elect_lane()"
         case GuardKind.EVERY:

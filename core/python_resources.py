@@ -23,6 +23,7 @@ DECORATOR_WORDS = {
     "work_attrs",
     "footprint",
     "tx",
+    "multicast",
     "body",
     "code",
     "params",
@@ -69,6 +70,8 @@ class ResourceWriter:
             options.append(("body", literal(work.body)))
         if work.code:
             options.append(("code", literal(work.code)))
+        if work.ctas:
+            options.append(("multicast", literal(work.ctas)))
         plain = all(is_keyword(k) and k not in DECORATOR_WORDS for k, _ in work.params)
         if plain:
             options += [(k, literal(v)) for k, v in work.params]

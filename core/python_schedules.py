@@ -8,7 +8,8 @@ from .authoring.calls import RESERVED
 from .authoring.queues import WorkQueue
 from .authoring.recording import Recorder
 from .authoring.resources import is_work_name
-from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
+from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
+from .footprints import engine_of
 from .python_resources import ResourceWriter, ready_made
 from .python_text import Expressions, Imports, Lines, Names, call, keywords, literal
 from .tree import find_resource, find_work
@@ -114,6 +115,8 @@ class ScheduleWriter:
         kind = guard.kind
         if kind is GuardKind.ELECT_WARP:
             return f"{self.imports('elect_warp')}({guard.warp})"
+        if kind is GuardKind.CTA_RANK:
+            return f"{self.imports('cta_rank')}({guard.cta})"
         if kind is GuardKind.ELECT_LANE:
             return f"{self.imports('elect_lane')}()"
         if kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
@@ -138,6 +141,8 @@ class ScheduleWriter:
                 arguments.append(f"{argument}={op.count}" if argument else str(op.count))
             if op.stage is not None:
                 arguments.append(f"stage={op.stage}")
+            if op.ctas:
+                arguments.append(f"cta={literal(op.ctas)}")
             self.lines.add(f"{self.objects[op.target]}.{method}({', '.join(arguments)})")
         else:
             self.resource_op(op)
@@ -150,7 +155,9 @@ class ScheduleWriter:
         resource = find_resource(self.document, op.target)
         work = find_work(resource, op.work)
         parameters = work.parameters if work else ()
-        given = {"stage": op.stage, "footprint": op.footprint, "tx": op.tx}
+        copies = work is not None and resource is not None and engine_of(resource, work) is Engine.TMA
+        reach = "multicast" if copies and work.role == "producer" else "cta"
+        given = {"stage": op.stage, "footprint": op.footprint, "tx": op.tx, reach: op.ctas or None}
         taken = [k for k, _ in op.args if k in RESERVED and k not in parameters]
         taken += [k for k, v in given.items() if v is not None and k in parameters]
         if taken:
@@ -164,6 +171,8 @@ class ScheduleWriter:
             arguments.append(("footprint", self.resources.footprint(op.footprint, storage)))
         if op.tx is not None:
             arguments.append(("tx", str(op.tx)))
+        if op.ctas:
+            arguments.append((reach, literal(op.ctas)))
         variables, named = self.results(op, work.returns if work else ())
         if named:
             arguments.append(("results", literal(op.results)))

@@ -151,5 +151,6 @@ class Expressions:
     def definition(self, symbol: Symbol) -> str:
         """A call that makes ``symbol``."""
         minimum = [f"min={symbol.min}"] if symbol.min else []
+        minimum += ["per_cta=True"] if symbol.per_cta else []
         function = "symbol" if symbol.name.isidentifier() else "Symbol"
         return call(self.imports(function), [literal(symbol.name), *minimum])

@@ -92,6 +92,11 @@ def copied_to(
         yield from ((c, share_of(found.copies[c], cta, alone)) for c in found.copies[cta])
 
 
+def own_copies(found: Routes) -> bool:
+    """Whether copies without a word go to the own CTA alone."""
+    return found.copies == tuple((c,) for c in range(len(found.copies)))
+
+
 def _declared(document: Document, resource: Resource) -> bool:
     named = any(w.ctas for w in resource.works)
     return named or any(o.ctas and o.target == resource.name for t in document.tasks for o in ops_of(t))

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from .document import Document, Engine, OpKind, Pipeline, Resource, Signal, Space
+from .arrivals import routes
+from .clusters import MAX_CTAS, looked_at
+from .document import Document, Engine, Pipeline, Resource, Signal, Space
 from .footprints import engine_of
 from .grid_dependency import dependents
-from .tree import ops_of
+from .routes import own_copies
+from .valuations import condition_keys
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
@@ -29,7 +32,21 @@ def unmodelled(document: Document) -> tuple[str, ...]:
 def assumed(document: Document) -> tuple[str, ...]:
     """What a verdict takes for granted: a document does not state it, so works are trusted with it."""
     tensor = (reason for resource in document.resources for reason in _tensor_core(resource))
-    return tuple(dict.fromkeys((*tensor, *_grids(document))))
+    return tuple(dict.fromkeys((*tensor, *_grids(document), *_clusters(document))))
+
+
+def _clusters(document: Document) -> Iterator[str]:
+    """What is not said of the CTAs of a cluster."""
+    if looked_at(document) == 1:
+        return
+    for resource in document.resources:
+        if resource.pipeline and not own_copies(routes(document, resource)):
+            yield (
+                f"the CTAs that share {resource.name} fill its stages together, in equal parts (no work says whom it is "
+                "multicast to)"
+            )
+    if condition_keys(document):
+        yield "a condition at run time comes out alike in all CTAs of a cluster"
 
 
 def _grids(document: Document) -> Iterator[str]:
@@ -53,29 +70,18 @@ def known_target(target: str) -> bool:
 def _reasons(document: Document) -> Iterator[str]:
     if document.target not in CHECKED:
         yield f"target {document.target} is not modelled, only {' and '.join(CHECKED)}"
-    if prod(document.cluster) != 1:
-        size = " x ".join(map(str, document.cluster))
-        yield f"a cluster of {size} CTAs is not modelled: each CTA is looked at alone"
+    size = prod(document.cluster)
+    if size > MAX_CTAS:
+        yield f"a cluster of {size} CTAs is more than hardware launches ({MAX_CTAS}): it was not executed"
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
-    for task in document.tasks:
-        for op in ops_of(task):
-            if op.kind in (OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT):
-                yield f"a cluster barrier in two halves is not modelled ({op.id})"
 
 
 def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
-    if prod(pipeline.cta_layout) != 1:
-        yield f"CTAs that share a pipeline are not modelled ({name}: cta_layout {pipeline.cta_layout})"
-    if pipeline.multicast != (1, 1):
-        yield f"multicast copies are not modelled ({name}: multicast {pipeline.multicast})"
-    for side, leads in (
-        ("producer", pipeline.producer_cta_leader),
-        ("consumer", pipeline.consumer_cta_leader),
-    ):
-        if leads:
-            yield f"signals of one CTA for its cluster are not modelled ({name}: {side})"
+    layout = pipeline.cta_layout
+    if prod(layout) != 1 and (len(layout) != 4 or layout[0] > 2):
+        yield f"a cluster that is not laid out as (V, M, N, K) with V = 1 or 2 is not modelled ({name}: cta_layout {layout})"
     if pipeline.interleave != PLAIN:
         yield f"stages that lanes share are not modelled ({name}: interleave {pipeline.interleave})"
     if pipeline.type == "ClcFetchAsync":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import lcm, prod
 
+from .clusters import for_each_cta, looked_at, values_of_cta
 from .conditions import condition_keys
 from .document import Document, Guard, GuardKind, Loop, Node, Op
 from .expressions import symbols_of
@@ -52,7 +53,8 @@ def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
         if len(names) == 1:
             (name,) = names
             ranges[name].update(_reaching(loop, name, used[name], tops[name]))
-    return {name: tuple(sorted(values)) for name, values in ranges.items()}
+    found = {name: tuple(sorted(values)) for name, values in ranges.items()}
+    return for_each_cta(document, found)
 
 
 def _reaching(loop: Loop, name: str, least: int, top: int) -> Iterator[int]:
@@ -225,7 +227,8 @@ def cases(
 
 def cost(document: Document, values: Mapping[str, int]) -> int:
     """About how many events the program has, and what it takes to set it up, in events."""
-    return SETUP + sum(min(4, t.num_warps) * _events(t.body, values) for t in document.tasks)
+    seen = [values_of_cta(document, values, c) for c in range(looked_at(document))]
+    return SETUP + sum(min(4, t.num_warps) * _events(t.body, own) for own in seen for t in document.tasks)
 
 
 def _events(nodes: Iterable[Node], values: Mapping[str, int]) -> int:

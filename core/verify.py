@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter
 
+from .clusters import for_each_cta
 from .collect import Collector, consequences
 from .conditions import condition_keys, condition_words
 from .document import Document
@@ -109,7 +110,8 @@ class _Search:
 
     def __post_init__(self) -> None:
         known = symbol_ranges(self.document)
-        self.given = {n: tuple(values) for n, values in (self.given or {}).items() if n in known}
+        given = {n: tuple(values) for n, values in (self.given or {}).items() if n in known}
+        self.given = for_each_cta(self.document, given)
         self.collector = Collector(self.document)
 
     def explore(self) -> None:

@@ -39,6 +39,7 @@ COUNTED = GROUP_WAITS | {
 }
 GUARD_FIELDS = {
     GuardKind.ELECT_WARP: ("warp",),
+    GuardKind.CTA_RANK: ("cta",),
     GuardKind.FIRST_ITER: ("loop",),
     GuardKind.LAST_ITER: ("loop",),
     GuardKind.EVERY: ("loop", "start", "period"),
@@ -208,6 +209,7 @@ def _guard_fields(task: Task, guard: Guard) -> list[dict]:
     possible = {
         "loop": field("loop", "of loop", guard.loop, "choice", dict.fromkeys((guard.loop, *loops))),
         "warp": field("warp", "warp", guard.warp, "int"),
+        "cta": field("cta", "CTA of the cluster", guard.cta, "int"),
         "period": field("period", "every", guard.period, "int"),
         "start": field("start", "from", guard.start, "int"),
         "key": field("key", "condition", guard.key),

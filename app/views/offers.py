@@ -55,6 +55,7 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
         found += [
             ("cluster", Op("", k)) for k in (OpKind.CLUSTER_SYNC, OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT)
         ]
+        found.append(("blocks", Guard("", GuardKind.CTA_RANK, ())))
     found += [("blocks", block) for block in _blocks(document, task)]
     return tuple(Offer(f"{group}|{_label(node)}", group, _label(node), node) for group, node in found)
 

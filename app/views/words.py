@@ -100,6 +100,8 @@ def guard_text(guard: Guard) -> str:
     match guard.kind:
         case GuardKind.ELECT_WARP:
             return f"only warp {guard.warp}"
+        case GuardKind.CTA_RANK:
+            return f"only CTA {guard.cta}"
         case GuardKind.ELECT_LANE:
             return "only one lane of each warp"
         case GuardKind.FIRST_ITER:

@@ -85,6 +85,8 @@ def _guard(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
         body = lower_block(task, guard.body)
         task.lane = saved
         return body
+    if kind is GuardKind.CTA_RANK:  # clusters are refused: there is one CTA
+        return lower_block(task, guard.body) if guard.cta == 0 else ()
     if kind is GuardKind.ELECT_WARP:
         if not 0 <= guard.warp < task.task.num_warps:
             raise LoweringError(f"task {task.task.name} has no warp {guard.warp}", guard.id)

@@ -32,7 +32,10 @@ def assemble(
     """``base`` with everything in it. Raises ScheduleError for names that clash and memory that cannot be represented."""
     names = Names([*first, *_objects(tasks, graph)])
     task_names = _task_names(tasks)
-    bodies = [lowering.nodes(t.schedule.body, n, names) for t, n in zip(tasks, task_names, strict=True)]
+    bodies = [
+        lowering.only_in_cta(lowering.nodes(t.schedule.body, n, names), n, t.run_only_on_cta_id)
+        for t, n in zip(tasks, task_names, strict=True)
+    ]
     resources = [
         lowering.resource_record(r, names, _unnamed_calls(r, tasks), _releasing_warps(r, tasks))
         for r in names.objects

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from ..document import OpKind, Token
+from .ctas import ctas
 from .errors import refuse
 from .frames import stored_as
 from .integers import optional_integer
@@ -13,7 +14,14 @@ from .recording import CapturedOp, Recorder
 from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
 
-RESERVED = ("stage", "footprint", "tx", "results")  # of the op, unless the work has a parameter of that name
+RESERVED = (
+    "stage",
+    "footprint",
+    "tx",
+    "results",
+    "multicast",
+    "cta",
+)  # of the op, unless the work has a parameter of that name
 
 
 def pipeline_op(
@@ -23,7 +31,7 @@ def pipeline_op(
     _refuse_group(resource)
     if positional:
         raise refuse(f"{kind.value}() takes no positional arguments, and is given {positional[0]!r}")
-    if unknown := set(reserved) - set(RESERVED):
+    if unknown := set(reserved) - set(RESERVED) | {"multicast", "cta"} & set(reserved):
         raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
     variable = stored_as(sys._getframe(1))
     op = recorder.op(kind, resource)
@@ -36,7 +44,9 @@ def call_work(
     """Record a call of work ``name``; arguments bind as to the method itself, constants and tokens alike.
 
     Besides the work's own parameters: ``stage`` (of a resource without pipeline), ``footprint`` and ``tx`` of this op alone,
-    ``results`` to name what it returns. Raises ScheduleError for an argument that no document can hold.
+    ``multicast`` (of a TMA copy) or ``cta``: the CTAs of the cluster whose memory it is for (a rank or several, "peer",
+    "all", "m", "n", "own"), ``results`` to name what it returns. Raises ScheduleError for an argument that no document can
+    hold.
     """
     _refuse_group(resource)
     spec = works_of(type(resource)).get(name)
@@ -65,6 +75,9 @@ def _results(
             "stage by its cursor; leave stage= out"
         )
     op.footprint = reserved.get("footprint")
+    op.ctas = ctas(f"{op.work}(multicast=)", reserved.get("multicast")) or ctas(
+        f"{op.work}(cta=)", reserved.get("cta")
+    )
     if reserved.get("results") is not None:
         return named_results(recorder, op, reserved["results"])
     return declared(recorder, op, base, names)

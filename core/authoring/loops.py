@@ -153,6 +153,12 @@ def elect_lane() -> Block:
     return Block(at, CapturedGuard(0, GuardKind.ELECT_LANE, caller().source))
 
 
+def cta_rank(rank: int) -> Block:
+    """A block for CTA ``rank`` of the cluster alone."""
+    at = recorder("cta_rank()")
+    return Block(at, CapturedGuard(0, GuardKind.CTA_RANK, caller().source, cta=integer("cta_rank()", rank)))
+
+
 def named_loop(name: str) -> LoopHandle:
     """The loop called ``name`` of this schedule, also where no such loop has been opened."""
     return LoopHandle(recorder("named_loop()"), name)

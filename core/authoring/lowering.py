@@ -39,8 +39,15 @@ def _node(node: CapturedNode, task: str, names: Names) -> document.Node:
         )
     key, token = _condition(node, names)
     return document.Guard(
-        id, node.kind, body, node.loop, node.warp, node.period, node.start, key, token, node.source
+        id, node.kind, body, node.loop, node.warp, node.period, node.start, key, token, node.source, node.cta
     )
+
+
+def only_in_cta(body: tuple[document.Node, ...], task: str, rank: int | None) -> tuple[document.Node, ...]:
+    """``body`` for CTA ``rank`` of the cluster alone; None: for all."""
+    if rank is None:
+        return body
+    return (document.Guard(op_id(task, 0), document.GuardKind.CTA_RANK, body, cta=rank),)
 
 
 def op_id(task: str, number: int) -> str:
@@ -71,6 +78,7 @@ def _op(node: CapturedOp, id: str, task: str, names: Names) -> document.Op:
         touched,
         copy_of,
         node.source,
+        node.ctas,
     )
 
 
@@ -143,6 +151,7 @@ def _work(
         body=own_body if spec.body is None else spec.body,
         params=spec.params,
         code=spec.code,
+        ctas=spec.ctas,
     )
 
 
@@ -230,7 +239,7 @@ def named_records(names: Names) -> dict[str, tuple[Any, ...]]:
             if isinstance(o, NamedBarrier)
         ),
         "mbarriers": tuple(
-            document.Mbarrier(names[o], o.count, o.stages, o.source)
+            document.Mbarrier(names[o], o.count, o.stages, o.source, o.scope)
             for o in names.objects
             if isinstance(o, MBarrier)
         ),

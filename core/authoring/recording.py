@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from ..document import GuardKind, OpKind, Source
+from ..document import Ctas, GuardKind, OpKind, Source
 from .errors import ScheduleError, refuse
 from .frames import caller
 
@@ -28,6 +28,7 @@ class CapturedOp:
     count: int | None = None
     tx: int | None = None
     footprint: Any = None
+    ctas: Ctas = ""
 
 
 @dataclass(eq=False)
@@ -59,6 +60,7 @@ class CapturedGuard:
     key: str | None = None  # None: that of the token
     token: str = ""
     origin: CapturedOp | None = None
+    cta: int = 0
     body: list[CapturedNode] = field(default_factory=list)
 
 

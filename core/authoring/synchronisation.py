@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ..document import Engine, OpKind
+from typing import Any
+
+from ..document import SCOPES, Engine, OpKind
 from ..limits import MAX_STAGES
+from .ctas import ctas
 from .errors import refuse
 from .frames import caller
 from .integers import integer, optional_integer
@@ -26,10 +29,10 @@ class Named:
         """The name to use if nobody else has it."""
         return self.name or self.parameter or self.fallback
 
-    def _record(self, kind: OpKind, **fields: int | None) -> CapturedOp:
+    def _record(self, kind: OpKind, cta: Any = None, **fields: int | None) -> CapturedOp:
         at = recorder(f"{kind.value}()")
         numbers = {key: optional_integer(f"{kind.value}(): {key}", value, 0) for key, value in fields.items()}
-        return at.op(kind, self, **numbers)
+        return at.op(kind, self, ctas=ctas(f"{kind.value}(): cta", cta), **numbers)
 
 
 class NamedBarrier(Named):
@@ -72,26 +75,33 @@ class AsyncGroup(Named):
 
 
 class MBarrier(Named):
-    """A raw mbarrier of ``count`` arrivals (None: derived), or an array of ``stages``; its init needs no call."""
+    """A raw mbarrier of ``count`` arrivals (None: derived), or an array of ``stages``, in each CTA of a cluster; its init
+    needs no call. ``scope``: "cta" or "cluster", whom its arrivals and waits order; None: as far as it is used."""
 
-    def __init__(self, name: str | None = None, count: int | None = None, stages: int = 1) -> None:
+    def __init__(
+        self, name: str | None = None, count: int | None = None, stages: int = 1, scope: str | None = None
+    ) -> None:
         if name is not None and not isinstance(name, str):
             raise refuse(f"MBarrier's first argument is its name; write MBarrier(count={name!r})")
         super().__init__(name, "mbarrier")
         self.count = optional_integer("count of an mbarrier", count)
         self.stages = integer("stages of an mbarrier", stages, 1, MAX_STAGES)
+        if scope not in (None, *SCOPES):
+            raise refuse(f"scope of an mbarrier is {' or '.join(map(repr, SCOPES))}, not {scope!r}")
+        self.scope = scope
 
-    def arrive(self, count: int | None = 1, stage: int | None = None) -> None:
-        """``count`` arrivals by each warp that gets here (32: every lane arrives)."""
-        self._record(OpKind.MBARRIER_ARRIVE, count=count, stage=stage)
+    def arrive(self, count: int | None = 1, stage: int | None = None, cta: Any = None) -> None:
+        """``count`` arrivals by each warp that gets here (32: every lane arrives). ``cta``: on the mbarrier of that CTA
+        of the cluster (a rank or several, "peer", "all")."""
+        self._record(OpKind.MBARRIER_ARRIVE, cta, count=count, stage=stage)
 
-    def expect_tx(self, bytes: int | None, stage: int | None = None) -> None:
-        """Expect ``bytes`` more in this phase."""
-        self._record(OpKind.MBARRIER_EXPECT, count=bytes, stage=stage)
+    def expect_tx(self, bytes: int | None, stage: int | None = None, cta: Any = None) -> None:
+        """Expect ``bytes`` more in this phase. ``cta`` as for `arrive`."""
+        self._record(OpKind.MBARRIER_EXPECT, cta, count=bytes, stage=stage)
 
-    def arrive_expect_tx(self, bytes: int | None, stage: int | None = None) -> None:
-        """One arrival that expects ``bytes`` more."""
-        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, count=bytes, stage=stage)
+    def arrive_expect_tx(self, bytes: int | None, stage: int | None = None, cta: Any = None) -> None:
+        """One arrival that expects ``bytes`` more. ``cta`` as for `arrive`."""
+        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, cta, count=bytes, stage=stage)
 
     def wait(self, parity: int | None = None, stage: int | None = None) -> None:
         """Wait for the phase of ``parity``; None follows the phases in turn, one for each wait."""

@@ -25,8 +25,9 @@ WITHOUT_MEANING = {
 class Task:
     """A role: ``schedule`` on ``num_warps`` warps from ``warp_idx``; it reads ``src_resources``, writes ``dst_resources``.
 
-    ``num_registers`` is the register count per thread that its warpgroup asks for. Without a ``name`` it is called as its
-    schedule function. Its ops get their ids here: ``<task>.<NN>`` in capture order.
+    ``num_registers`` is the register count per thread that its warpgroup asks for. ``run_only_on_cta_id``: only that CTA of
+    the cluster runs it. Without a ``name`` it is called as its schedule function. Its ops get their ids here:
+    ``<task>.<NN>`` in capture order.
     """
 
     def __init__(
@@ -44,8 +45,6 @@ class Task:
     ) -> None:
         if unknown := set(other) - WITHOUT_MEANING:
             raise TypeError(f"Task() got unexpected keywords {sorted(unknown)}")
-        if run_only_on_cta_id is not None:
-            raise refuse("run_only_on_cta_id is not supported yet")
         if not isinstance(schedule, Schedule):
             raise refuse("schedule= must be what a function decorated with @schedule returns")
         self.src_resources = _listed("src_resources", src_resources)
@@ -57,6 +56,7 @@ class Task:
         self.num_warps = integer("num_warps", num_warps, 1, MAX_WARPS)
         self.schedule = schedule
         self.num_registers = optional_integer("num_registers", num_registers)
+        self.run_only_on_cta_id = optional_integer("run_only_on_cta_id", run_only_on_cta_id)
         self.name = name or schedule.name
         self.is_named = bool(name)
         self.source: Source = caller().source

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from ..document import Engine, Parameters, Value
+from ..document import Ctas, Engine, Parameters, Value
 from ..expressions import Expression
+from .ctas import ctas
 from .enums import WorkAttr
 from .errors import refuse
 from .integers import index_of
@@ -36,6 +37,7 @@ class WorkSpec:
     body: str | None = None
     code: str = ""
     params: Parameters = ()
+    ctas: Ctas = ""
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -64,7 +66,8 @@ def producer_work(method: Callable[..., Any] | None = None, /, **options: Any) -
     """Register a method that writes the resource. Usable bare or with options.
 
     ``engine``: "warp", "tma", "wgmma", "tcgen05", "cp_async", "bulk_store". ``footprint``: see `footprints.footprint`.
-    ``tx``: bytes that a TMA copy delivers. ``body``: a stock body; any further keyword is the stock body's own parameter.
+    ``tx``: bytes that a TMA copy delivers, and ``multicast``: to which CTAs of the cluster ("m", "n": those of its M or N;
+    "all", "own", ranks). ``body``: a stock body; any further keyword is the stock body's own parameter.
     ``work_attrs``, ``returns``, ``view``: as for `consumer_work`. Raises ScheduleError for options that mean nothing.
     """
     return _decorate("producer", method, options)
@@ -103,6 +106,7 @@ def work_spec(
     tx: int | None = None,
     body: str | None = None,
     code: str = "",
+    multicast: Any = None,
     params: dict[str, Any] | None = None,
     **stock: Any,
 ) -> WorkSpec:
@@ -121,6 +125,7 @@ def work_spec(
         tx=tx,
         body=body,
         code=code,
+        ctas=ctas("multicast=", multicast),
         params=tuple((key, plain(value)) for key, value in stock.items()),
     )
 

@@ -66,7 +66,8 @@ class SetSymbol(Edit):
     def apply(self, document: Document) -> Document:
         if not isinstance(self.min, int) or self.min < 0:
             raise EditError(f"the least value of {self.name} must be a whole number, 0 or more")
-        new = Symbol(self.name, self.min)
+        known = next((s for s in document.symbols if s.name == self.name), None)
+        new = Symbol(self.name, self.min, known is not None and known.per_cta)
         if not any(symbol.name == self.name for symbol in document.symbols):
             check_new_name(self.name, (), "symbol")
             return replace(document, symbols=(*document.symbols, new))

@@ -54,6 +54,7 @@ OP_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 GUARD_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kind": (lambda v: isinstance(v, GuardKind), "a kind of guard"),
+    "cta": (lambda v: isinstance(v, int) and v >= 0, "a CTA's rank in the cluster"),
     "loop": (_text, "a loop's variable"),
     "warp": (_natural, "a warp of the task, from 0"),
     "period": (lambda v: _natural(v) and v > 0, "a whole number above 0"),

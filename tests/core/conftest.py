@@ -33,7 +33,7 @@ VALUE = st.recursive(
     max_leaves=4,
 )
 SOURCE = st.none() | st.builds(d.Source, TEXT, st.integers())
-SYMBOLS = [Symbol("k_tiles", 1), Symbol("tiles"), Symbol("class")]
+SYMBOLS = [Symbol("k_tiles", 1), Symbol("tiles"), Symbol("class"), Symbol("own", 0, True)]
 INTEGER = st.recursive(
     st.integers(-3, 99) | st.sampled_from(SYMBOLS),
     lambda inner: st.builds(Operation, st.sampled_from(list(OPERATORS)), inner, inner),
@@ -62,6 +62,7 @@ def named(values, size=3):
     return several(values, size, by=lambda v: v.name)
 
 
+CTAS = st.sampled_from(["", "", "peer", "all", "m", "own", (0,), (1, 0)])
 WORK = st.builds(
     d.Work,
     name=WORK_NAME,
@@ -76,6 +77,7 @@ WORK = st.builds(
     body=st.sampled_from(["", "sm90.wgmma", "module:Class.method"]),
     params=pairs(VALUE, NAME | st.sampled_from(["part", "tile", "engine"])),
     code=TEXT,
+    ctas=CTAS,
 )
 PIPELINE = st.builds(
     d.Pipeline,
@@ -148,6 +150,8 @@ def ops(draw, names):
         op = with_(op, count=draw(COUNT))
     if kind.value.startswith("mbarrier"):
         op = with_(op, stage=draw(COUNT))
+        if kind is not d.OpKind.MBARRIER_WAIT:
+            op = with_(op, ctas=draw(CTAS))
     if TARGET_OF.get(kind) == "resource":
         op = with_(
             op, results=draw(several(NAME)), stage=draw(COUNT), tx=draw(COUNT), footprint=draw(FOOTPRINT)
@@ -157,6 +161,7 @@ def ops(draw, names):
         op = with_(
             op, work=draw(WORK_NAME), args=draw(pairs(values, PARAMETER.filter(lambda p: p != "footprint")))
         )
+        op = with_(op, ctas=draw(CTAS))
     return op
 
 
@@ -223,6 +228,8 @@ def _guard_fields(guard):
     kind = guard.kind
     if kind is d.GuardKind.ELECT_WARP:
         return SMALL.map(lambda w: with_(guard, loop="", warp=w))
+    if kind is d.GuardKind.CTA_RANK:
+        return SMALL.map(lambda c: with_(guard, loop="", cta=c))
     if kind is d.GuardKind.EVERY:
         return st.tuples(SMALL, SMALL).map(lambda p: with_(guard, period=p[0], start=p[1]))
     if kind in (d.GuardKind.WHEN_TRUE, d.GuardKind.WHEN_FALSE):
@@ -240,7 +247,9 @@ def documents(draw):
         return tuple(v for v in draw(named(values, size=2)) if v.name not in taken and not taken.add(v.name))
 
     barriers = others(st.builds(d.NamedBarrier, NAME, SMALL, SMALL, SOURCE))
-    mbarriers = others(st.builds(d.Mbarrier, NAME, COUNT, STAGES, SOURCE))
+    mbarriers = others(
+        st.builds(d.Mbarrier, NAME, COUNT, STAGES, SOURCE, st.sampled_from([None, "cta", "cluster"]))
+    )
     groups = others(
         st.builds(
             d.AsyncGroup,

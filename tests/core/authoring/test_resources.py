@@ -321,8 +321,6 @@ def test_tasks_and_managers_refuse_what_they_do_not_know():
         Task([], [], 0, 1, schedule=empty, colour="red")
     with pytest.raises(TypeError, match="colour"):
         TaskManager([], {}, colour="red")
-    with pytest.raises(ScheduleError, match="not supported yet"):
-        Task([], [], 0, 1, schedule=empty, run_only_on_cta_id=0)
     with pytest.raises(ScheduleError, match="two tasks are called 'a'"):
         TaskManager([Task([], [], 0, 1, schedule=empty, name="a")] * 2, {})
     TaskManager(
