@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import OpKind, Pipeline, Resource, Signal, Space
+from warpdraft.core.document import Pipeline, Resource, Signal, Space
 from warpdraft.core.hazards.examples import (
     accumulator,
     acquire,
@@ -12,7 +12,6 @@ from warpdraft.core.hazards.examples import (
     document,
     fence,
     loop,
-    op,
     release,
     ring,
     task,
