@@ -25,6 +25,7 @@ from warpdraft.core.document import (
 )
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.hazards.examples import (
+    K,
     acquire,
     buffer,
     commit,
@@ -61,7 +62,7 @@ def with_multicast(resource, ctas):
     return replace(resource, works=works)
 
 
-def shared_ring(ctas="n", end=True, trips=Symbol("k_tiles"), **pipeline):
+def shared_ring(ctas="n", end=True, trips=K, **pipeline):
     """A ring whose copies every CTA of a pair issues for both."""
     last = (cluster_sync(),) if end else ()
     pipeline = {"cta_layout": (1, 2, 1, 1), **pipeline}
