@@ -12,11 +12,11 @@ from math import prod
 
 from .arrivals import routes
 from .clusters import MAX_CTAS, looked_at
+from .conditions import condition_keys
 from .document import Document, Engine, Pipeline, Resource, Signal, Space
 from .footprints import engine_of
 from .grid_dependency import dependents
 from .routes import own_copies
-from .valuations import condition_keys
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
