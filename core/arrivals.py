@@ -8,10 +8,10 @@ its commit is empty, a consumer warp releases with one elected lane; `PipelineAs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
-from .clusters import cluster_size, runs_in, targets
+from .clusters import runs_in
 from .document import (
     Document,
     Engine,
@@ -30,8 +30,6 @@ from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
 from .routes import TMA, Routes, copied_to, routed
 from .tree import find_work
-
-RAW_ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
 
 # pipeline type -> (what makes full complete, what makes empty complete)
 SIGNALS: dict[str, tuple[str, Signal]] = {
@@ -120,28 +118,6 @@ def made_on_empty(document: Document, resource: Resource, cta: int) -> int:
     return sum(
         _per_generation(t, resource, OpKind.RELEASE, signal, c) for t in document.tasks for c in sources
     )
-
-
-def derived_raw_count(document: Document, name: str, cta: int = 0) -> int:
-    """Arrivals on CTA ``cta``'s raw mbarrier in one phase: those of the first arrive of each task that reaches it (1 where
-    nobody arrives)."""
-    total = 0
-    for task in document.tasks:
-        for source in range(cluster_size(document)):
-            found = _first_with_election(
-                task.body,
-                name,
-                RAW_ARRIVALS,
-                source,
-                lambda op, c=source: cta in targets(document, op.ctas, c),
-            )
-            if found is None:
-                continue
-            warp, _, op = found
-            warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
-            counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
-            total += warps * (op.count if counted else 1)
-    return total or 1
 
 
 def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
@@ -268,22 +244,19 @@ def _first_with_election(
     target: str,
     kinds: Sequence[OpKind],
     cta: int,
-    meant: Callable[[Op], bool] = lambda op: True,
     warp: int | None = None,
     lane: bool = False,
 ) -> tuple[int | None, bool, Op] | None:
     for node in nodes:
         if isinstance(node, Op):
-            if node.kind in kinds and node.target == target and meant(node):
+            if node.kind in kinds and node.target == target:
                 return warp, lane, node
             continue
         if not runs_in(node, cta):
             continue
         elected = isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP
         one_lane = lane or (isinstance(node, Guard) and node.kind is GuardKind.ELECT_LANE)
-        found = _first_with_election(
-            node.body, target, kinds, cta, meant, node.warp if elected else warp, one_lane
-        )
+        found = _first_with_election(node.body, target, kinds, cta, node.warp if elected else warp, one_lane)
         if found:
             return found
     return None

@@ -9,6 +9,7 @@ from .document import Document
 from .findings import Finding, Severity
 from .folding import folded
 from .hazards import HAZARDS
+from .raw_counts import derived_raw_count
 from .tree import ops_of
 
 ORDER = {hazard.code: place for place, hazard in enumerate(HAZARDS)}
@@ -17,6 +18,8 @@ SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.ADVICE)
 PAIRWISE = frozenset(("WD401", "WD402", "WD403", "WD404", "WD408", "WD410", "WD411", "WD501", "WD504"))
 # One row for each barrier, or ring of barriers, that loses count.
 BY_BARRIER = frozenset(("WD205", "WD206", "WD208", "WD209"))
+# Rules whose findings may come from the count of an mbarrier.
+COUNTED = frozenset(("WD205", "WD206", "WD207", "WD219", "WD301", "WD302"))
 MAX_ALSO = 4  # further places that a row names
 
 
@@ -61,7 +64,20 @@ class Collector:
     def rows(self) -> tuple[Finding, ...]:
         """All findings, errors first, causes before consequences."""
         rows = folded(self._document, [self._row(key, finding) for key, finding in self._found.items()])
+        rows = [self._noted(f) for f in rows]
         return tuple(sorted(rows, key=lambda f: (SEVERITIES.index(f.severity), ORDER.get(f.code, 0))))
+
+    def _noted(self, finding: Finding) -> Finding:
+        """``finding``, with the derived count of the mbarrier whose phases go wrong."""
+        derived = [m for m in self._document.mbarriers if m.count is None and m.name in finding.resources]
+        if finding.code not in COUNTED or not derived:
+            return finding
+        notes = (
+            f"{m.name} states no count; {derived_raw_count(self._document, m.name)} is derived, from what each task arrives "
+            "before its next wait: declare count= if a phase takes another number"
+            for m in derived
+        )
+        return replace(finding, notes=(*finding.notes, *notes))
 
     def _row(self, key: tuple, finding: Finding) -> Finding:
         others = [ops for ops in self._also.get(key, ()) if ops != finding.ops]

@@ -8,7 +8,6 @@ from .arrivals import (
     TMA,
     armed_bytes,
     consumer_signal,
-    derived_raw_count,
     empty_count,
     full_count,
     producer_signal,
@@ -22,6 +21,7 @@ from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
 from .layout import layout
 from .program import Barrier, BarrierKind, in_cta
+from .raw_counts import derived_raw_count
 from .retries import retries
 from .routes import Routes
 from .tree import ops_of, walk

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from warpdraft.core.arrivals import derived_raw_count, empty_count, full_count
+from warpdraft.core.arrivals import empty_count, full_count
 from warpdraft.core.document import Document, Op, OpKind, Resource, Space
 from warpdraft.core.footprints import stage_bytes, target_work
 from warpdraft.core.layout import MBARRIER_BYTES, layout
+from warpdraft.core.raw_counts import derived_raw_count
 from warpdraft.core.tree import walk
 
 from .dtypes import DType

@@ -1,6 +1,9 @@
 """One factory for each kind of pipeline; parameters in the order of NVIDIA's Task Scheduling.
 
 As there, ``*_signaling_threads`` default to ``SignalingThreads.All``; unlike there, groups may be left out (derived).
+Groups are arrival counts: 1 a producing task where copies or MMAs fill a stage, 32 a warp where threads arrive, 1 where MMAs
+use it. A TmaAsync consumer has 1 a warp, or all its threads if its group is as large, which is how Task Scheduling decides.
+Another number is WD201.
 """
 
 from __future__ import annotations

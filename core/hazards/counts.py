@@ -9,12 +9,12 @@ from ..arrivals import (
     bracket_bytes,
     derived_empty_count,
     derived_full_count,
-    derived_raw_count,
     first_acquire,
     producer_signal,
 )
 from ..document import Document
 from ..edits import Edit, SetBarrier, SetPipeline
+from ..raw_counts import derived_raw_count
 
 
 @dataclass(frozen=True, slots=True)

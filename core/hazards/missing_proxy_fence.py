@@ -8,9 +8,9 @@ from ..document import Document, NamedBarrier, OpKind
 from ..edits import InsertNode, places
 from ..findings import Finding, Fix, Severity
 from ..program import EventKind
-from ..races import Pair
+from ..races import Pair, Record
 from ..run import Run, join_clocks, prefix_steps
-from ..tree import find_resource, ops_of
+from ..tree import find_node, find_resource, find_work, ops_of
 from .base import Hazard, unique
 from .examples import (
     STORE,
@@ -65,7 +65,9 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
     """The finding of ``pair``, with ``more`` notes first."""
     x, y = pair
     resource = find_resource(run.document, x.access.resource)
-    assumed = not x.access.write and resource is not None and resource.storage is None
+    assumed = (
+        not x.access.write and resource is not None and resource.storage is None and not _declared(run, y)
+    )
     before = next_crossing(run, x.stream, x.index)
     notes = [
         *more,
@@ -101,6 +103,13 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
             [(y.stream, y.index, "")],
         ),
     )
+
+
+def _declared(run: Run, record: Record) -> bool:
+    """Whether the work of an access names its engine: a copy, MMA or bulk store that says so does reach shared memory."""
+    op = find_node(run.document, record.event.op).node
+    work = find_work(find_resource(run.document, op.target), op.work)
+    return work is not None and work.engine is not None
 
 
 def _lane_fence(run: Run, pair: Pair) -> str:

@@ -11,6 +11,7 @@ from kit import (
     channel,
     codes,
     drain,
+    fill,
     finding,
     output,
     ring,
@@ -25,6 +26,7 @@ from warpdraft.core import (
     Signal,
     SmemAllocation,
     cluster_sync,
+    create_tma_async_pipeline_cfg,
     domain_loop,
     elect_warp,
     fence_proxy_async,
@@ -101,6 +103,39 @@ class TestC01:
     @pytest.mark.parametrize("groups", [1, 2])
     def test_right_counts(self, groups):
         assert accepted(gemm(full=1, empty=4 * groups, groups=groups))
+
+    @staticmethod
+    def through_the_factory(full, empty, groups=1):
+        """As Task Scheduling's factory means it: its threads all arrive, if the count is theirs."""
+        config = create_tma_async_pipeline_cfg(3, None, full, empty)
+        ab = Ring(name="ab", pipeline_config=config, smem=[SmemAllocation("ab", 1024)])
+
+        def math():
+            with domain_loop(0, K):
+                ab.wait()
+                ab.read()
+                fence_proxy_async()
+                ab.release()
+
+        return build(fill(ab), *(role(f"math{g}", 4 + 4 * g, 4, math, [ab]) for g in range(groups)))
+
+    @pytest.mark.parametrize(
+        ("full", "empty", "groups", "wrong"),
+        [
+            (32, 128, 1, {("32", "1")}),  # the producer's side has one arrival; all 128 consumers arrive
+            (32, 4, 1, {("32", "1")}),
+            (1, 32, 1, {("32", "4")}),
+            (1, 128, 2, {("128", "8")}),  # two groups of which one was counted
+            (1, 1, 2, {("1", "8")}),
+        ],
+    )
+    def test_the_factory(self, full, empty, groups, wrong):
+        rows = verify(self.through_the_factory(full, empty, groups)).errors
+        assert {(f.actual, f.expected) for f in rows if f.code == "WD201"} == wrong
+
+    @pytest.mark.parametrize(("empty", "groups"), [(4, 1), (128, 1), (8, 2), (256, 2), (None, 2)])
+    def test_the_factory_with_right_counts(self, empty, groups):
+        assert accepted(self.through_the_factory(1, empty, groups))
 
 
 class TestC02:

@@ -1,8 +1,31 @@
 """Case E: proxies."""
 
-from kit import K, accepted, accumulator, buffer, build, channel, codes, finding, output, ring, role
+from kit import (
+    K,
+    Ring,
+    accepted,
+    accumulator,
+    buffer,
+    build,
+    channel,
+    codes,
+    fill,
+    finding,
+    output,
+    ring,
+    role,
+)
 
-from warpdraft.core import AsyncGroup, NamedBarrier, domain_loop, elect_warp, fence_proxy_async
+from warpdraft.core import (
+    AsyncGroup,
+    NamedBarrier,
+    PipelineConfig,
+    domain_loop,
+    elect_warp,
+    fence_proxy_async,
+    producer_work,
+    verify,
+)
 
 
 class TestC36:
@@ -99,6 +122,34 @@ class TestC39:
 
     def test_a_fence_on_the_path(self):
         assert accepted(self.schedule(True))
+
+    @staticmethod
+    def unplaced(fence, ring):
+        """The same through a ring that says who fills it, but not where it lies."""
+        lse = ring(name="lse", pipeline_config=PipelineConfig(2, pipeline_type="TmaAsync"))
+
+        def math():
+            with domain_loop(0, K):
+                lse.wait()
+                lse.read()
+                if fence:
+                    fence_proxy_async()
+                lse.release()
+
+        return build(fill(lse), role("math", 4, 4, math, [lse]))
+
+    def test_an_engine_that_is_named_reaches_shared_memory(self):
+        assert codes(self.unplaced(False, Ring)) == {"WD501"}
+        assert accepted(self.unplaced(True, Ring))
+
+    def test_an_engine_that_is_only_assumed_gives_a_warning(self):
+        class Unsaid(Ring):
+            @producer_work
+            def load(self, stage_info): ...
+
+        report = verify(self.unplaced(False, Unsaid))
+        assert report.errors == () and [f.code for f in report.findings] == ["WD501"]
+        assert accepted(self.unplaced(True, Unsaid))
 
 
 class TestP18:

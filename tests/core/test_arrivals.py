@@ -17,6 +17,7 @@ from warpdraft.core.document import (
     Engine,
     Guard,
     GuardKind,
+    Mbarrier,
     Op,
     OpKind,
     Pipeline,
@@ -28,17 +29,23 @@ from warpdraft.core.document import (
 )
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.hazards.examples import (
+    K,
     acquire,
     commit,
     document,
+    elect,
     fence,
+    guard,
     loop,
+    mbar_arrive,
+    mbar_wait,
     release,
     ring,
     task,
     wait,
     work,
 )
+from warpdraft.core.raw_counts import derived_raw_count
 from warpdraft.core.verify import verify
 
 
@@ -122,3 +129,55 @@ class TestCopiesInALoop:
         found = self.schedule(1)
         first = first_acquire(found.tasks[0], found.resources[0])
         assert bracket_bytes(found, found.resources[0], found.tasks[0], first) == 512
+
+
+READY = mbar_arrive("m")
+
+
+@pytest.mark.parametrize(
+    ("bodies", "count"),
+    [
+        ([(1, (READY,)), (1, (mbar_wait("m"),))], 1),
+        ([(4, (READY,))], 4),
+        ([(1, (READY, READY, mbar_wait("m")))], 2),
+        ([(1, (READY, mbar_wait("m"), READY, mbar_wait("m")))], 1),
+        ([(1, (loop(READY, READY, mbar_wait("m")),))], 2),
+        ([(1, (loop(READY, mbar_wait("other"), READY),))], 1),  # a phase may have ended in between
+        ([(1, (loop(READY), loop(READY)))], 1),
+        ([(2, (elect(READY, warp=0), elect(READY, warp=1)))], 2),
+        ([(2, (elect(READY, mbar_wait("m")), elect(READY, warp=1)))], 1),
+        ([(1, (guard(GuardKind.WHEN_TRUE, READY, key="a"), guard(GuardKind.WHEN_FALSE, READY, key="a")))], 1),
+        ([(1, (mbar_arrive("m", stage=0), mbar_arrive("m", stage=1)))], 1),
+        ([(1, (mbar_arrive("m", count=32), READY))], 33),
+        ([(1, (READY, READY)), (3, (READY,))], 5),
+    ],
+)
+def test_the_count_of_a_raw_mbarrier_is_what_comes_before_the_next_wait(bodies, count):
+    tasks = [task(f"t{i}", 4 * i, warps, *body) for i, (warps, body) in enumerate(bodies)]
+    schedule = document("m", *tasks, mbarriers=(Mbarrier("m", stages=2), Mbarrier("other", 1)), symbols=(K,))
+    assert derived_raw_count(schedule, "m") == count
+
+
+def test_two_arrivals_a_phase_by_one_task_are_no_finding():
+    schedule = document(
+        "twice",
+        task("a", 0, 1, loop(READY, READY, mbar_wait("back"))),
+        task("b", 4, 1, loop(mbar_wait("m"), mbar_arrive("back"))),
+        mbarriers=(Mbarrier("m"), Mbarrier("back")),
+    )
+    assert verify(schedule).findings == ()
+
+
+def test_a_count_that_cannot_be_derived_is_asked_for():
+    """Between its two arrivals the task waits for something else: they could be of two phases."""
+    schedule = document(
+        "twice",
+        task("a", 0, 1, READY, mbar_wait("go"), READY),
+        task("b", 4, 1, mbar_arrive("go"), mbar_wait("m")),
+        mbarriers=(Mbarrier("m"), Mbarrier("go")),
+        symbols=(),
+    )
+    notes = [note for found in verify(schedule).errors for note in found.notes]
+    assert any("1 is derived" in note and "declare count=" in note for note in notes)
+    right = replace(schedule, mbarriers=(Mbarrier("m", 2), Mbarrier("go")))
+    assert verify(right).findings == ()
