@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from warpdraft.core.consistency import PARITIES
 from warpdraft.core.document import (
     WARP_SLICE,
     WHOLE,
@@ -34,7 +35,7 @@ from warpdraft.core.edits import (
     find,
 )
 from warpdraft.core.limits import MAX_WARPS
-from warpdraft.core.tree import find_target
+from warpdraft.core.tree import find_node, find_target
 
 from . import typed
 
@@ -61,7 +62,7 @@ def field_edit(
     if place is None:
         raise EditError(f"there is no operation {name}")
     if isinstance(place.node, Op):
-        return _op(place.node, key, text, copies)
+        return _op(document, place.node, key, text, copies)
     return SetField(name, key, _block_value(document, place.node, key, text))
 
 
@@ -102,7 +103,7 @@ def _declared(document: Document, name: str, key: str, value: Typed) -> Edit:
     return SetPipeline(name, inner, typed.number(text, inner))
 
 
-def _op(op: Op, key: str, text: str, copies: bool) -> Edit:
+def _op(document: Document, op: Op, key: str, text: str, copies: bool) -> Edit:
     part, _, name = key.partition(":")
     if part == "arg":
         return SetField(op.id, "args", _with_argument(op, name, text), copies)
@@ -120,6 +121,10 @@ def _op(op: Op, key: str, text: str, copies: bool) -> Edit:
             part = key.partition(".")[2]
             changed = replace(op.footprint or Footprint("range"), **{part: typed.needed_number(text, part)})
             return SetField(op.id, "footprint", changed, copies)
+    if text.strip() and (key == "stage" or (key == "count" and op.kind in PARITIES)):
+        placed = find_node(document, op.id)
+        loops = [n.var for n in placed.parents if isinstance(n, Loop)] if placed else []
+        return SetField(op.id, key, typed.integer(text, document.symbols, loops), copies)
     return SetField(op.id, key, typed.number(text, key), copies)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from warpdraft.core.document import Token
-from warpdraft.core.expressions import Integer, Operation, Symbol, ceil_div
+from warpdraft.core.expressions import Integer, LoopVariable, Operation, Symbol, ceil_div
 
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _CALLS = {"ceil_div", "min", "max"}
@@ -92,9 +92,11 @@ def _plain(value: Any) -> Any:
     raise NotUnderstood(f"{value!r} cannot be stored in a schedule")
 
 
-def integer(text: str, symbols: Iterable[Symbol]) -> Integer:
-    """An expression over ``symbols`` with + - * // % and ceil_div, min, max: a loop's bound."""
-    known = {symbol.name: symbol for symbol in symbols}
+def integer(text: str, symbols: Iterable[Symbol], loops: Iterable[str] = ()) -> Integer:
+    """An expression over ``symbols`` and the variables of ``loops`` with + - * // % and ceil_div, min, max: a loop's bound,
+    or a stage."""
+    known: dict[str, Integer] = {symbol.name: symbol for symbol in symbols}
+    known |= {name: LoopVariable(name) for name in loops}
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -102,7 +104,7 @@ def integer(text: str, symbols: Iterable[Symbol]) -> Integer:
     return _integer(tree, known)
 
 
-def _integer(tree: ast.expr, known: dict[str, Symbol]) -> Integer:
+def _integer(tree: ast.expr, known: dict[str, Integer]) -> Integer:
     match tree:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             return value
@@ -111,7 +113,7 @@ def _integer(tree: ast.expr, known: dict[str, Symbol]) -> Integer:
         case ast.Name(id=name):
             if name not in known:
                 have = ", ".join(known) or "none"
-                raise NotUnderstood(f"there is no symbol {name}; the document has {have}")
+                raise NotUnderstood(f"there is no symbol {name}; known here: {have}")
             return known[name]
         case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
             return Operation(_BINARY[type(op)], _integer(left, known), _integer(right, known))

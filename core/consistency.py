@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .document import Document, Guard, Loop, Mbarrier, Node, Op, OpKind, Pipeline, Storage
 from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
+from .op_integers import expressions_of
 
 TARGETS = {
     "resource": (
@@ -27,8 +28,10 @@ TARGETS = {
         OpKind.MBARRIER_EXPECT,
         OpKind.MBARRIER_ARRIVE_EXPECT,
         OpKind.MBARRIER_WAIT,
+        OpKind.MBARRIER_TRY_WAIT,
     ),
 }
+PARITIES = (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)  # whose count is a parity
 TARGET_OF = {kind: what for what, kinds in TARGETS.items() for kind in kinds}
 
 
@@ -113,6 +116,7 @@ def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str
             ids.add(node.id)
             if isinstance(node, Op):
                 yield from _target(path, node, names)
+                yield from _computed(path, node)
             elif isinstance(node, Loop):
                 yield from _loop(path, node, names, set(document.symbols))
 
@@ -141,6 +145,13 @@ def _loop(path: str, loop: Loop, names: dict[str, str], symbols: set[Symbol]) ->
                     f"{path}.{bound}",
                     f"symbol {symbol.name!r} (min {symbol.min}) is not declared in symbols",
                 )
+
+
+def _computed(path: str, op: Op) -> Iterator[tuple[str, str]]:
+    for field, expression in expressions_of(op):
+        yield from _operators(f"{path}.{field}", expression)
+        if field == "count" and op.kind not in PARITIES:
+            yield f"{path}.count", f"the count of {op.kind.value} is a number, not {expression}"
 
 
 def _resource(path: str, name: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from .cursors import OPENS, opening_cursor
 from .document import GuardKind, Loop, Node, Op, OpKind, Task
 from .growth import Growth
 from .machine import Machine
+from .op_integers import chosen
 from .program import BarrierKind, Program, Stream
 from .unroll import WarpWalk, streams_of
 
@@ -23,6 +24,7 @@ ASKS = {
     OpKind.WAIT: "full",
     OpKind.TRY_WAIT: "full",
     OpKind.MBARRIER_WAIT: "raw",
+    OpKind.MBARRIER_TRY_WAIT: "raw",
 }
 Key = tuple[
     str, tuple[int, ...], int, int
@@ -190,9 +192,11 @@ class Uses:
             for op in ops_of_warp(task.body, stream.warp, stream.cta):
                 if op.kind in ASKS:
                     asked.setdefault((op.target, ASKS[op.kind], stream.cta), set()).add(w)
-                if op.kind is OpKind.MBARRIER_WAIT and (op.target, "raw") in machine.first:
-                    b = machine.raw_barrier(op.target, op.stage or 0, stream.cta)
-                    (self.turns if op.count is None else self.parities).add((w, b))
+                if ASKS.get(op.kind) == "raw" and (op.target, "raw") in machine.first:
+                    known = isinstance(op.stage, int | None)
+                    stages = [chosen(op.stage)] if known else range(machine.raw_stages(op.target))
+                    waits = self.turns if op.count is None else self.parities
+                    waits.update((w, machine.raw_barrier(op.target, stage, stream.cta)) for stage in stages)
                 if op.kind in CLUSTER_KINDS:
                     self.turns.add((w, machine.cluster))
         everyone = frozenset(range(len(program.streams)))

@@ -58,7 +58,8 @@ class Op:
     """One step of a task's schedule, executed by each warp of the task that reaches it.
 
     ``args`` maps a work's parameters to tokens or constants; ``results`` are the tokens that it makes. ``stage`` chooses the
-    stage of a resource without a pipeline; ``count`` is explained at `OpKind`. ``tx`` overrides the bytes that a TMA copy
+    stage of a resource without a pipeline, or of an mbarrier; ``count`` is explained at `OpKind`. A stage, and the parity
+    that a wait names, may be expressions over symbols and the loops around. ``tx`` overrides the bytes that a TMA copy
     delivers. ``ctas`` are the CTAs of the cluster whose memory or mbarriers it reaches ("": its own; ranks, "peer", "all",
     or the multicast modes "m" and "n"). ``copy_of`` is the id of the first op that was unrolled from the same authoring
     line ("" if alone).
@@ -70,8 +71,8 @@ class Op:
     work: str = ""
     args: tuple[tuple[str, Token | Value], ...] = ()
     results: tuple[str, ...] = ()
-    stage: int | None = None
-    count: int | None = None
+    stage: Integer | None = None
+    count: Integer | None = None
     tx: int | None = None
     footprint: Footprint | None = None  # None: the work's
     copy_of: str = field(default="")

@@ -1,7 +1,8 @@
 """Integer expressions over named symbols: trip counts, tensor sizes, grids.
 
 A schedule names what is known only at run time (``k_tiles``, ``M``); an expression says how one such number follows from
-others. Values are plain frozen records, so that they compare, hash and store like the rest of a document.
+others. Inside a loop an expression may also name the loop's variable: which stage an op uses, which parity it waits for.
+Values are plain frozen records, so that they compare, hash and store like the rest of a document.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import index
+from types import MappingProxyType
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -25,7 +27,9 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
 class Expression:
     """Base of symbols and operations; Python's integer operators build larger expressions.
 
-    The other side is an expression or an integer (anything with ``__index__``); else Python raises TypeError.
+    The other side is an expression or an integer (anything with ``__index__``); else Python raises TypeError. What has a
+    value at run time only cannot decide an ``if``. ``& (2**n - 1)``, ``^ 1``, ``>> n`` and ``<< n`` are written with
+    ``%``, ``//`` and ``*``: for Python's integers that is the same.
     """
 
     __slots__ = ()
@@ -51,8 +55,39 @@ class Expression:
     def __floordiv__(self, other: Integer) -> Operation:
         return _operation("//", self, other)
 
+    def __rfloordiv__(self, other: Integer) -> Operation:
+        return _operation("//", other, self)
+
     def __mod__(self, other: Integer) -> Operation:
         return _operation("%", self, other)
+
+    def __rmod__(self, other: Integer) -> Operation:
+        return _operation("%", other, self)
+
+    def __and__(self, other: int) -> Operation:
+        if isinstance(other, int) and other > 0 and not (other + 1) & other:
+            return self % (other + 1)
+        return NotImplemented
+
+    def __rshift__(self, other: int) -> Operation:
+        return self // (1 << other) if isinstance(other, int) and 0 <= other < 64 else NotImplemented
+
+    def __lshift__(self, other: int) -> Operation:
+        return self * (1 << other) if isinstance(other, int) and 0 <= other < 64 else NotImplemented
+
+    def __xor__(self, other: int) -> Operation:
+        if type(other) is not int or other != 1:
+            return NotImplemented
+        if isinstance(self, Operation) and (self.operator, self.right) == ("%", 2):
+            return 1 - self
+        return self + 1 - self % 2 * 2
+
+    __rand__, __rxor__ = __and__, __xor__
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self} is known only at run time, so it decides no `if`, `and` or `while` of Python"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +98,16 @@ class Symbol(Expression):
     name: str
     min: int = 0
     per_cta: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariable(Expression):
+    """The value of the loop around whose variable is ``name``: start + iteration x step."""
+
+    name: str
 
     def __str__(self) -> str:
         return self.name
@@ -82,13 +127,15 @@ class Operation(Expression):
         return f"({self.left} {self.operator} {self.right})"
 
 
-Integer = int | Symbol | Operation
+Integer = int | Symbol | LoopVariable | Operation
 
 
 def _operation(operator: str, left: Integer, right: Integer) -> Operation:
     sides = []
     for side in (left, right):
         if not isinstance(side, Expression):
+            if hasattr(type(side), "expression_in"):  # a handle of authoring: it does the operation itself
+                return NotImplemented
             try:
                 side = index(side)  # NumPy's integers become plain ones
             except TypeError:
@@ -115,27 +162,51 @@ def ceil_div(numerator: Integer, denominator: Integer) -> Integer:
     return -(-index(numerator) // index(denominator))
 
 
-def evaluate(expression: Integer, values: Mapping[str, int]) -> int:
-    """The integer that ``expression`` has under ``values``.
+def evaluate(
+    expression: Integer, values: Mapping[str, int], loops: Mapping[str, int] = MappingProxyType({})
+) -> int:
+    """The integer that ``expression`` has under ``values`` of symbols and ``loops``, the values of loop variables.
 
-    Raises KeyError with the symbol's name where a value is missing, ZeroDivisionError on division by zero.
+    Raises KeyError with the name where a value is missing, ZeroDivisionError on division by zero.
     """
     if isinstance(expression, int):
         return expression
     if isinstance(expression, Symbol):
         return values[expression.name]
+    if isinstance(expression, LoopVariable):
+        return loops[expression.name]
     return OPERATORS[expression.operator](
-        evaluate(expression.left, values), evaluate(expression.right, values)
+        evaluate(expression.left, values, loops), evaluate(expression.right, values, loops)
     )
+
+
+def leaves(expression: Integer) -> tuple[Symbol | LoopVariable, ...]:
+    """The symbols and loop variables of ``expression`` in order of first use."""
+    if isinstance(expression, Symbol | LoopVariable):
+        return (expression,)
+    if isinstance(expression, Operation):
+        return tuple(dict.fromkeys(leaves(expression.left) + leaves(expression.right)))
+    return ()
 
 
 def symbols_of(expression: Integer) -> tuple[Symbol, ...]:
     """The symbols of ``expression`` in order of first use."""
-    if isinstance(expression, Symbol):
-        return (expression,)
+    return tuple(leaf for leaf in leaves(expression) if isinstance(leaf, Symbol))
+
+
+def variables_of(expression: Integer) -> tuple[str, ...]:
+    """The loop variables of ``expression`` in order of first use."""
+    return tuple(leaf.name for leaf in leaves(expression) if isinstance(leaf, LoopVariable))
+
+
+def substitute(expression: Integer, name: str, value: Integer) -> Integer:
+    """``expression`` with ``value`` in place of loop variable ``name``."""
+    if isinstance(expression, LoopVariable):
+        return value if expression.name == name else expression
     if isinstance(expression, Operation):
-        return tuple(dict.fromkeys(symbols_of(expression.left) + symbols_of(expression.right)))
-    return ()
+        left, right = substitute(expression.left, name, value), substitute(expression.right, name, value)
+        return Operation(expression.operator, left, right)
+    return expression
 
 
 def unknown_operators(expression: Integer) -> tuple[str, ...]:

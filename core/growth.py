@@ -14,6 +14,8 @@ from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space
 from .expressions import Integer, Operation, Symbol, symbols_of
 from .footprints import stage_bytes
 from .machine import Machine
+from .op_integers import ITERATION, by_iterations, expressions_of, iteration_of
+from .periods import NoPeriod, period
 from .tree import ops_of
 from .valuations import loops_of
 
@@ -45,6 +47,9 @@ class Growth:
     steps: dict[str, int] = field(default_factory=dict)
     fixed: frozenset[str] = frozenset()
     per_cta: frozenset[str] = frozenset()  # symbols with a value of their own in each CTA
+    outer: set[str] = field(default_factory=set)  # symbols of loops around loops
+    computed: set[str] = field(default_factory=set)  # symbols that stages and parities are computed with
+    periods: dict[str, int] = field(default_factory=dict)  # of stages and parities, by symbol
 
     def of(self, loop_id: str, cta: int) -> Growing | None:
         """The growing loop in CTA ``cta``, over that CTA's value of its symbol."""
@@ -65,12 +70,20 @@ def growth_of(machine: Machine) -> Growth:
     least = {s.name: s.min for s in document.symbols}
     for task in document.tasks:
         _collect(task.body, (), found, least)
-    names = sorted(found.least, key=lambda n: any(_is_tile(document, n, i) for i in found.loops))
-    found.least = {n: found.least[n] for n in names}  # tiles last
+    names = sorted(
+        found.least,
+        key=lambda n: (
+            any(_is_tile(document, n, i) for i in found.loops),
+            bool(found.computed) and n in found.outer,
+        ),
+    )
+    found.least = {
+        n: found.least[n] for n in names
+    }  # tiles last, as are other loops around loops with computed stages
     alike = lcm(*(machine.resources[r].pipeline.stages for r in found.fixed)) if found.fixed else 1
     parity = 2 if any(_parity_wait(o) for t in document.tasks for o in ops_of(t)) else 1
     for name in names:
-        step = lcm(alike, parity)
+        step = lcm(alike, parity, found.periods.get(name, 1))
         for loop in found.loops.values():
             if loop.symbol == name:
                 step = lcm(step, loop.period)
@@ -97,10 +110,14 @@ def _collect(
             growing = _growing(node, found, least)
             if growing and any(g and g.symbol == growing.symbol for _, g in outer):
                 raise NoGrowth(f"loops over {growing.symbol} are nested")
+            if growing:
+                found.outer |= {g.symbol for _, g in outer if g}
             _collect(node.body, (*outer, (node, growing)), found, least)
         elif isinstance(node, Guard):
             _note_guard(node, outer)
             _collect(node.body, outer, found, least)
+        else:
+            _note_integers(node, outer, found, least)
 
 
 def _growing(loop: Loop, found: Growth, least: dict) -> Growing | None:
@@ -156,8 +173,28 @@ def _note_guard(guard: Guard, outer: tuple[tuple[Loop, Growing | None], ...]) ->
         meant.every = lcm(meant.every, guard.period)
 
 
+def _note_integers(
+    op: Op, outer: tuple[tuple[Loop, Growing | None], ...], found: Growth, least: dict
+) -> None:
+    """What a stage or parity asks of the symbols in it, and of the iterations around it."""
+    for _, expression in expressions_of(op):
+        over = by_iterations(expression, [loop for loop, _ in outer])
+        try:
+            for loop, growing in outer:
+                if growing:
+                    growing.every = lcm(growing.every, period(over, iteration_of(loop)))
+            for symbol in symbols_of(over):
+                if not symbol.name.startswith(ITERATION):
+                    found.computed.add(symbol.name)
+                    found.least.setdefault(symbol.name, least.get(symbol.name, symbol.min))
+                    known = found.periods.get(symbol.name, 1)
+                    found.periods[symbol.name] = lcm(known, period(over, symbol.name))
+        except NoPeriod as reason:
+            raise NoGrowth(f"{op.id}: {reason}") from None
+
+
 def _parity_wait(op: Op) -> bool:
-    return op.kind is OpKind.MBARRIER_WAIT and op.count is not None
+    return op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT) and op.count is not None
 
 
 def _fixed(machine: Machine) -> frozenset[str]:

@@ -57,6 +57,7 @@ class OpKind(StrEnum):
     MBARRIER_EXPECT = "mbarrier_expect"  # expect_tx of `count` bytes
     MBARRIER_ARRIVE_EXPECT = "mbarrier_arrive_expect"  # one arrival and expect_tx of `count` bytes
     MBARRIER_WAIT = "mbarrier_wait"  # `count` is the parity waited for; None follows the phases in turn
+    MBARRIER_TRY_WAIT = "mbarrier_try_wait"  # whether that phase is over; the phases' turn stays
     FENCE_PROXY_ASYNC = "fence_proxy_async"  # no target
     SYNC_WARP = "sync_warp"
     CLUSTER_SYNC = "cluster_sync"

@@ -146,6 +146,10 @@ class Machine:
         """The number of a raw mbarrier; a stage that it does not have wraps around (WD109 says so)."""
         return self.barrier(name, "raw", stage % self._stages[name], cta)
 
+    def raw_stages(self, name: str) -> int:
+        """How many stages a raw mbarrier has."""
+        return self._stages[name]
+
     def pipeline_ops(self, task: Task) -> set[tuple[str, str]]:
         """The (resource, kind) of every op of ``task`` that could belong to a pipeline."""
         if task.name not in self._used:

@@ -29,6 +29,9 @@ def _skipping(events: Sequence[Event], barriers: Sequence[Barrier]) -> tuple[lis
         if event.kind not in (EventKind.TRY, EventKind.WAIT):
             kept.append(event)
             continue
+        if barriers[event.barrier].side == "raw":  # no wait relies on a peek at a raw mbarrier
+            kept.append(event)
+            continue
         side, phase = (
             (barriers[event.barrier].resource, barriers[event.barrier].side),
             (event.barrier, event.number),

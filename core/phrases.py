@@ -14,6 +14,7 @@ CALLS = {
     OpKind.MBARRIER_EXPECT: "expect_tx",
     OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect_tx",
     OpKind.MBARRIER_WAIT: "wait",
+    OpKind.MBARRIER_TRY_WAIT: "try_wait",
 }
 COUNTED = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ, OpKind.MBARRIER_EXPECT, OpKind.MBARRIER_ARRIVE_EXPECT)
 
@@ -35,7 +36,7 @@ def _op(op: Op) -> str:
         return f"{op.target}.{op.work}({', '.join(shown)})"
     name = CALLS.get(op.kind, op.kind.value)
     counted = op.count is not None and (
-        op.kind in COUNTED or op.count != 1 or op.kind is OpKind.MBARRIER_WAIT
+        op.kind in COUNTED or op.count != 1 or op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)
     )
     inside = [str(op.count)] if counted else []
     if op.stage is not None:

@@ -100,10 +100,20 @@ class Barrier:
     cta: int = 0
 
 
+class Stray(NamedTuple):
+    """A stage or parity out of range, of op ``op`` before event ``position``; ``value`` None: it cannot be computed."""
+
+    position: int
+    op: str
+    field: str
+    value: int | None
+    at: tuple[tuple[str, int], ...]
+
+
 @dataclass(slots=True)
 class Stream:
     """The events of warp ``warp`` of ``task`` in CTA ``cta``, standing for ``weight`` identical warps (their indices in
-    ``warps``)."""
+    ``warps``), and what it computed that no barrier or storage has."""
 
     task: str
     warp: int
@@ -111,6 +121,7 @@ class Stream:
     warps: tuple[int, ...]
     events: list[Event] = field(default_factory=list)
     cta: int = 0
+    strays: list[Stray] = field(default_factory=list)
 
     @property
     def owner(self) -> str:

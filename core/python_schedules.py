@@ -9,7 +9,9 @@ from .authoring.queues import WorkQueue
 from .authoring.recording import Recorder
 from .authoring.resources import is_work_name
 from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
+from .expressions import Integer, variables_of
 from .footprints import engine_of
+from .op_integers import expressions_of
 from .python_resources import ResourceWriter, ready_made
 from .python_text import Expressions, Imports, Lines, Names, call, keywords, literal
 from .tree import find_resource, find_work
@@ -31,6 +33,7 @@ METHODS = {  # of barriers and groups, with the name of the argument that Op.cou
     OpKind.MBARRIER_EXPECT: ("expect_tx", ""),
     OpKind.MBARRIER_ARRIVE_EXPECT: ("arrive_expect_tx", ""),
     OpKind.MBARRIER_WAIT: ("wait", "parity"),
+    OpKind.MBARRIER_TRY_WAIT: ("try_wait", "parity"),
 }
 UNNAMED = {"domain": "k", "tile": "tile"}  # what capture calls a loop without ``as``
 
@@ -138,12 +141,21 @@ class ScheduleWriter:
             method, argument = METHODS[op.kind]
             arguments = []
             if argument is not None:
-                arguments.append(f"{argument}={op.count}" if argument else str(op.count))
+                count = self.integer(op.count)
+                arguments.append(f"{argument}={count}" if argument else count)
             if op.stage is not None:
-                arguments.append(f"stage={op.stage}")
+                arguments.append(f"stage={self.integer(op.stage)}")
             if op.ctas:
                 arguments.append(f"cta={literal(op.ctas)}")
-            self.lines.add(f"{self.objects[op.target]}.{method}({', '.join(arguments)})")
+            variables, named = self.results(op, ())
+            if named and op.kind is not OpKind.MBARRIER_TRY_WAIT:
+                raise ValueError(
+                    f"{op.id}: {method}() returns nothing, so {', '.join(op.results)} cannot be written"
+                )
+            if named:
+                arguments.append(f"results={literal(op.results)}")
+            assigned = f"{', '.join(variables)} = " if variables else ""
+            self.lines.add_call(f"{assigned}{self.objects[op.target]}.{method}", arguments)
         else:
             self.resource_op(op)
 
@@ -165,7 +177,7 @@ class ScheduleWriter:
         arguments = [(key, self.value(value)) for key, value in op.args]
         chosen = resource is not None and resource.pipeline is not None  # by the pipeline's cursor
         if op.stage is not None and not chosen:
-            arguments.append(("stage", str(op.stage)))
+            arguments.append(("stage", self.integer(op.stage)))
         if op.footprint is not None:
             storage = resource.storage if resource else None
             arguments.append(("footprint", self.resources.footprint(op.footprint, storage)))
@@ -178,6 +190,15 @@ class ScheduleWriter:
             arguments.append(("results", literal(op.results)))
         assigned = f"{', '.join(variables)} = " if variables else ""
         self.lines.add_call(f"{assigned}{self.objects[op.target]}.{method}", keywords(arguments))
+
+    def integer(self, value: Integer | None) -> str:
+        """A stage or a count, over the loops that are open here."""
+        if value is None:
+            return "None"
+        for name in variables_of(value):
+            if name not in self.handles:
+                self.handles[name] = f"{self.imports('named_loop')}({literal(name)})"
+        return self.expressions(value, self.handles)
 
     def results(self, op: Op, returns: tuple[str, ...]) -> tuple[list[str], bool]:
         """The variables that take the results, and whether their names must be written out."""
@@ -205,6 +226,8 @@ def mentioned(nodes: Iterable[Node]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, Op):
             yield from (value.name for _, value in node.args if isinstance(value, Token))
+            for _, expression in expressions_of(node):
+                yield from variables_of(expression)
             continue
         if isinstance(node, Guard):
             yield from (node.token, node.loop)

@@ -6,14 +6,15 @@ import builtins
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from .document import Value
-from .expressions import Expression, Integer, Operation, Symbol
+from .expressions import Expression, Integer, LoopVariable, Operation, Symbol
 
 WIDTH = 110
-INFIX = {"+", "-", "*", "//", "%"}
+BINDS = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}  # infix operators, by how strongly they bind
 
 
 class Names:
@@ -124,24 +125,24 @@ class Expressions:
         self.imports = imports
         self.variables = variables
 
-    def __call__(self, value: Integer) -> str:
-        """``value`` such that Python builds the same tree."""
-        text = self._inner(value)
-        return text[1:-1] if isinstance(value, Operation) and text.startswith("(") else text
+    def __call__(self, value: Integer, loops: Mapping[str, str] = MappingProxyType({})) -> str:
+        """``value`` such that Python builds the same tree; ``loops`` maps loop variables to the handles of their loops."""
+        return self._inner(value, loops, 0)
 
-    def _inner(self, value: Integer) -> str:
+    def _inner(self, value: Integer, loops: Mapping[str, str], around: int) -> str:
+        """``around``: how strongly the operator binds that ``value`` is a side of."""
         if isinstance(value, Symbol):
             return self.variables.get(value) or self.definition(value)
+        if isinstance(value, LoopVariable):
+            return loops.get(value.name) or f"{self.imports('LoopVariable')}({literal(value.name)})"
         if not isinstance(value, Operation):
             return repr(value)
-        left, right = self._inner(value.left), self._inner(value.right)
         folds = not isinstance(value.left, Expression) and not isinstance(value.right, Expression)
-        if (
-            not folds
-            and value.operator in INFIX
-            and (isinstance(value.left, Expression) or value.operator in "+-*")
-        ):
-            return f"({left} {value.operator} {right})"
+        if not folds and value.operator in BINDS:
+            binds = BINDS[value.operator]
+            left, right = self._inner(value.left, loops, binds), self._inner(value.right, loops, binds + 1)
+            text = f"{left} {value.operator} {right}"
+            return f"({text})" if binds < around else text
         if not folds and value.operator == "ceil_div":
             return f"{self.imports('ceil_div')}({self(value.left)}, {self(value.right)})"
         return (

@@ -7,6 +7,7 @@ from functools import partial
 
 from .clusters import cluster_size, runs_in, targets
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
+from .op_integers import chosen
 from .tree import walk
 
 ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
@@ -42,9 +43,9 @@ def _reaches(document: Document, name: str, source: int, cta: int, op: Op) -> bo
 def _of_first_phase(task: Task, meant: Callable[[Op], bool], cta: int) -> int:
     total, stage = 0, None
     for op, warp, conditional in _until_wait(task.body, meant, cta, None, False):
-        if stage is not None and (conditional or (op.stage or 0) != stage):
+        if stage is not None and (conditional or chosen(op.stage) != stage):
             continue  # an alternative, or the arrive of another barrier of the array
-        stage = op.stage or 0
+        stage = chosen(op.stage)
         warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
         counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
         total += warps * (op.count if counted else 1)

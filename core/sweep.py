@@ -13,7 +13,7 @@ from .cuts import Cut, Key, Mark, Uses, marked
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .program import Program
+from .program import Program, Stray
 from .run import Run, shared_memory
 
 REACH = 16  # trip counts of one sweep
@@ -82,7 +82,8 @@ def sweep(
         )
         shorter = Program(
             tuple(
-                replace(s, events=s.events[:limit]) for s, limit in zip(program.streams, limits, strict=True)
+                replace(s, events=s.events[:limit], strays=_before(limit, s.strays))
+                for s, limit in zip(program.streams, limits, strict=True)
             ),
             program.barriers,
             ((name, value),),
@@ -98,6 +99,10 @@ def sweep(
         if matched or execution.incidents:
             return
         before = now
+
+
+def _before(limit: int, strays: Sequence[Stray]) -> list[Stray]:
+    return [stray for stray in strays if stray.position < limit]
 
 
 def _ends_with_loops(growth: Growth, program: Program, marks: list[dict[Key, Mark]]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .authoring.resources import is_work_name
-from .document import Document, Loop, Node, Op, Resource
+from .document import Document, Resource
 from .expressions import Symbol, symbols_of
+from .op_integers import symbols_used
 from .python_resources import ResourceWriter, ready_made
 from .python_schedules import ScheduleWriter, tile_counts, used_objects
 from .python_text import Expressions, Imports, Lines, Names, call, keywords, literal
@@ -15,6 +16,7 @@ FACE = "warpdraft.core"
 RECORDS = {
     "Operation": "expressions",
     "Symbol": "expressions",
+    "LoopVariable": "expressions",
     "Pipeline": "document",
 }  # not in the public face
 CAPACITIES = {"smem_capacity": "smem_capacity_bytes", "tmem_capacity": "tmem_capacity_columns"}
@@ -246,15 +248,7 @@ def _kernel_symbols(document: Document) -> Iterator[Symbol]:
 
 
 def _symbols_in_order(document: Document) -> tuple[Symbol, ...]:
-    def of(nodes: Iterable[Node]) -> Iterator[Symbol]:
-        for node in nodes:
-            if isinstance(node, Loop):
-                for bound in (node.start, node.stop, node.step):
-                    yield from symbols_of(bound)
-            if not isinstance(node, Op):
-                yield from of(node.body)
-
-    return tuple(dict.fromkeys(s for task in document.tasks for s in of(task.body)))
+    return tuple(dict.fromkeys(s for task in document.tasks for s in symbols_used(task.body)))
 
 
 def _brackets(opening: str, items: list[str], closing: str) -> str:

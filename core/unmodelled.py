@@ -16,6 +16,7 @@ from .conditions import condition_keys
 from .document import Document, Engine, Pipeline, Resource, Signal, Space
 from .footprints import engine_of
 from .grid_dependency import dependents
+from .retries import distant_peeks
 from .routes import own_copies
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
@@ -76,6 +77,9 @@ def _reasons(document: Document) -> Iterator[str]:
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
+    for task in document.tasks:
+        for peek in distant_peeks(document, task):
+            yield f"a peek at an mbarrier whose wait comes later is not modelled ({peek})"
 
 
 def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:

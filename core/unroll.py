@@ -12,10 +12,11 @@ from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, targets, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
-from .expressions import evaluate
+from .expressions import Integer, evaluate
 from .limits import in_time
 from .machine import Machine
-from .program import Event, EventKind, Program, Stream
+from .op_integers import chosen
+from .program import Event, EventKind, Program, Stray, Stream
 
 Conditions = Mapping[str, Sequence[bool]]
 
@@ -177,6 +178,22 @@ class WarpWalk:
     ) -> None:
         self.stream.events.append(Event(kind, op.id, self.at, barrier, number, nbytes, **more))
 
+    def integer(self, op: Op, field: str, value: Integer, below: int) -> int:
+        """``value`` here; what it cannot be, or is not within 0..``below`` (0: no bound), is noted as astray."""
+        if isinstance(value, int):
+            return value  # WD109 has looked at it
+        loops = {
+            loop.var: evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
+            for loop, i, _ in self.loops
+        }
+        try:
+            found: int | None = evaluate(value, self.values, loops)
+        except (KeyError, ArithmeticError):
+            found = None
+        if found is None or (below and not 0 <= found < below):
+            self.stream.strays.append(Stray(len(self.stream.events), op.id, field, found, self.at))
+        return found or 0
+
     def leads(self) -> bool:
         return self.alone or self.stream.warp == 0
 
@@ -299,17 +316,22 @@ class WarpWalk:
             self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
 
     def raw_mbarrier(self, op: Op) -> None:
-        if op.kind is OpKind.MBARRIER_WAIT:
-            barrier = self.machine.raw_barrier(op.target, op.stage or 0, self.stream.cta)
+        stages = self.machine.raw_stages(op.target)
+        stage = self.integer(op, "stage", chosen(op.stage), stages)
+        if op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT):
+            barrier = self.machine.raw_barrier(op.target, stage, self.stream.cta)
             turn = self.raw.get(barrier, 0)
+            blocks = op.kind is OpKind.MBARRIER_WAIT
+            kind = EventKind.WAIT if blocks else EventKind.TRY
             if op.count is None:
-                self.emit(EventKind.WAIT, op, barrier, turn)
+                self.emit(kind, op, barrier, turn)
             else:
-                self.emit(EventKind.WAIT, op, barrier, None, parity=op.count & 1)
-            self.raw[barrier] = turn + 1
+                self.emit(kind, op, barrier, None, parity=self.integer(op, "parity", op.count, 2) & 1)
+            if blocks:
+                self.raw[barrier] = turn + 1
             return
         reached = targets(self.machine.document, op.ctas, self.stream.cta)
-        barriers = [self.machine.raw_barrier(op.target, op.stage or 0, cta) for cta in reached]
+        barriers = [self.machine.raw_barrier(op.target, stage, cta) for cta in reached]
         if not barriers:
             return  # a target that is not there: WD212 says so
         also = tuple(barriers[1:])
@@ -335,7 +357,8 @@ class WarpWalk:
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:
-            return op.stage or 0
+            stages = resource.storage.stages if resource.storage else 0
+            return self.integer(op, "stage", chosen(op.stage), stages)
         opens = OPENS["producer" if role == "producer" else "consumer"]
         cursor = self.opening(resource, opens)
         if cursor == CLOSES[opens]:

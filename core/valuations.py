@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 from math import lcm, prod
 
 from .clusters import for_each_cta, looked_at, values_of_cta
 from .conditions import condition_keys
 from .document import Document, Guard, GuardKind, Loop, Node, Op
-from .expressions import symbols_of
-from .tree import walk
+from .expressions import leaves, symbols_of
+from .op_integers import expressions_of, symbols_used
+from .periods import NoPeriod, period
+from .tree import ops_of, walk
 from .unroll import trip_count
 
 Values = dict[str, int]
@@ -44,6 +47,8 @@ def symbol_ranges(document: Document) -> dict[str, tuple[int, ...]]:
                 used.setdefault(symbol.name, least.get(symbol.name, symbol.min))
                 if loop.kind == "tile":
                     tile.add(symbol.name)
+    for symbol in symbols_used(n for t in document.tasks for n in t.body):
+        used.setdefault(symbol.name, least.get(symbol.name, symbol.min))
     top = 2 * _period(document) + 1
     tiles = PATTERN if condition_keys(document) else TILES
     tops = {name: tiles if name in tile else top for name in used}
@@ -84,8 +89,19 @@ def _period(document: Document) -> int:
         for n in walk(t.body)
         if isinstance(n, Guard) and n.kind is GuardKind.EVERY
     ]
+    stages += _computed_periods(document)
     common = lcm(*stages) if stages else 1
     return common if common <= MAX_PERIOD else min(max(stages), MAX_PERIOD)
+
+
+def _computed_periods(document: Document) -> list[int]:
+    """Of the stages and parities that ops compute, with each variable: those that have one."""
+    found = []
+    for expression in {e for t in document.tasks for o in ops_of(t) for _, e in expressions_of(o)}:
+        for leaf in leaves(expression):
+            with suppress(NoPeriod):
+                found.append(period(expression, leaf.name))
+    return found
 
 
 def condition_patterns(document: Document) -> list[Patterns]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from warpdraft.core.arrivals import SIGNALS, derived_empty_count, derived_full_count
+from warpdraft.core.consistency import PARITIES
 from warpdraft.core.document import (
     Document,
     Engine,
@@ -36,6 +37,7 @@ COUNTED = GROUP_WAITS | {
     OpKind.MBARRIER_EXPECT,
     OpKind.MBARRIER_ARRIVE_EXPECT,
     OpKind.MBARRIER_WAIT,
+    OpKind.MBARRIER_TRY_WAIT,
 }
 GUARD_FIELDS = {
     GuardKind.ELECT_WARP: ("warp",),
@@ -149,17 +151,19 @@ def _op_fields(document: Document, task: Task, op: Op) -> list[dict]:
     if op.stage is not None or (
         resource and not resource.pipeline and resource.storage and resource.storage.stages > 1
     ):
-        fields.append(field("stage", "stage", op.stage, "int", hint="0"))
-    if op.kind in COUNTED:
-        label = (
-            "still open"
-            if op.kind in GROUP_WAITS
-            else "parity"
-            if op.kind is OpKind.MBARRIER_WAIT
-            else "count"
-        )
-        fields.append(field("count", label, op.count, "int"))
+        fields.append(field("stage", "stage", op.stage, "combo", _variables(document, op), "0"))
+    if op.kind in PARITIES:
+        fields.append(field("count", "parity", op.count, "combo", _variables(document, op), "in turn"))
+    elif op.kind in COUNTED:
+        fields.append(field("count", "still open" if op.kind in GROUP_WAITS else "count", op.count, "int"))
     return fields
+
+
+def _variables(document: Document, op: Op) -> list[str]:
+    """What a stage or a parity may be computed with at ``op``."""
+    place = find_node(document, op.id)
+    loops = [n.var for n in place.parents if isinstance(n, Loop)] if place else []
+    return [*loops, *(s.name for s in document.symbols)]
 
 
 def _footprint_fields(op: Op) -> list[dict]:

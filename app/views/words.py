@@ -20,6 +20,7 @@ VERBS = {
     OpKind.MBARRIER_EXPECT: "expect",
     OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect",
     OpKind.MBARRIER_WAIT: "wait",
+    OpKind.MBARRIER_TRY_WAIT: "try_wait",
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
     OpKind.CLUSTER_SYNC: "cluster_sync",

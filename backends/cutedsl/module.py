@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warpdraft.core.document import Document, Kernel, Tensor, Value
@@ -105,9 +106,9 @@ class Module:
         """``value`` on the host."""
         return traced(value, self.size)
 
-    def kernel_value(self, value: Integer) -> Expression:
-        """``value`` in the kernel; its symbols become arguments."""
-        return traced(value, self._size_argument)
+    def kernel_value(self, value: Integer, loop: Callable[[str], Expression] = expression) -> Expression:
+        """``value`` in the kernel; its symbols become arguments, and ``loop`` gives the value of each loop variable."""
+        return traced(value, self._size_argument, loop)
 
     def _size_argument(self, symbol: Symbol) -> Expression:
         name = self._once(("size", symbol.name), lambda: self._size(symbol))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
 from warpdraft.core.cursors import CLOSES, moved_cursor
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
+from warpdraft.core.expressions import Integer
+from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_target, ops_of
 
 from .errors import LoweringError
@@ -148,10 +150,12 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
     mbarrier = find_target(task.document, op.target)
     if not isinstance(mbarrier, Mbarrier):
         raise LoweringError(f"there is no mbarrier {op.target!r}", op.id)
-    stage = op.stage or 0
-    if not 0 <= stage < mbarrier.stages:
+    stage = chosen(op.stage)
+    if isinstance(stage, int) and not 0 <= stage < mbarrier.stages:
         raise LoweringError(f"{mbarrier.name} has no stage {stage}, only {mbarrier.stages}", op.id)
-    barrier = binary(task.module.storage.rings[mbarrier.name], "+", stage)
+    if op.kind is OpKind.MBARRIER_TRY_WAIT:
+        raise LoweringError(f"a peek at the raw mbarrier {mbarrier.name} is not lowered", op.id)
+    barrier = binary(task.module.storage.rings[mbarrier.name], "+", task.integer(op, stage))
     if op.kind is OpKind.MBARRIER_ARRIVE:
         return (
             Line(task.operation("arrive_count", op, barrier, 1 if op.count is None else op.count), op=op.id),
@@ -160,21 +164,36 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
         method = "expect" if op.kind is OpKind.MBARRIER_ARRIVE_EXPECT else "expect_only"
         return (Line(task.operation(method, op, barrier, op.count or 0), op=op.id),)
     if op.count is not None and not _follows(task, op):
-        return (Line(task.operation("wait_parity", op, barrier, op.count & 1), op=op.id),)
+        return (Line(task.operation("wait_parity", op, barrier, _parity(task, op)), op=op.id),)
+    if not isinstance(stage, int):
+        raise LoweringError(
+            f"waits that follow the phases of {mbarrier.name} in turn are lowered for a stage that is known beforehand, "
+            f"not for {stage}; give each wait its parity",
+            op.id,
+        )
     parity = task.once(
         ("parity", mbarrier.name, stage),
         lambda: task.keep(f"{mbarrier.name}_{stage}_parity", call("Int32", 0)),
     )
     flipped = assign(parity, binary(parity, "^", 1))
-    awaited = parity if op.count is None else op.count & 1
+    awaited = parity if op.count is None else _parity(task, op)
     return (Line(task.operation("wait_parity", op, barrier, awaited), op=op.id), flipped)
+
+
+def _parity(task: TaskBuilder, op: Op) -> Expression:
+    return expression(op.count & 1) if isinstance(op.count, int) else task.integer(op, op.count)
 
 
 def _follows(task: TaskBuilder, op: Op) -> bool:
     """Whether some wait of the task for this very barrier follows the phases in turn: each wait then counts as a turn."""
+
+    def may_be(one: Integer, other: Integer) -> bool:
+        return one == other or not (isinstance(one, int) and isinstance(other, int))
+
     return any(
         o.kind is OpKind.MBARRIER_WAIT
-        and (o.target, o.stage or 0) == (op.target, op.stage or 0)
+        and o.target == op.target
+        and may_be(chosen(o.stage), chosen(op.stage))
         and o.count is None
         for o in ops_of(task.task)
     )
@@ -202,6 +221,7 @@ OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.MBARRIER_EXPECT: _raw,
     OpKind.MBARRIER_ARRIVE_EXPECT: _raw,
     OpKind.MBARRIER_WAIT: _raw,
+    OpKind.MBARRIER_TRY_WAIT: _raw,
     OpKind.FENCE_PROXY_ASYNC: _simple("fence_proxy_async"),
     OpKind.SYNC_WARP: _simple("sync_warp"),
     OpKind.CLUSTER_SYNC: _simple("cluster_sync"),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from warpdraft.core.cursors import CLOSES, OPENS, opening_cursor, pipeline_ops
 from warpdraft.core.document import Document, Op, Resource, Task, Token
+from warpdraft.core.expressions import Integer
+from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_resource
 
 from .errors import LoweringError
@@ -14,6 +16,7 @@ from .module import Module
 from .names import Names
 from .syntax import Expression, Operand, Statement, assign, attribute, binary, call, expression, index, text
 from .tokens import Fragment, StageView, TokenValue, Variable, hoisted, used
+from .values import divides_differences
 
 PRODUCER, CONSUMER = "Producer", "Consumer"
 
@@ -142,10 +145,29 @@ class TaskBuilder:
             lambda: self.keep(f"{resource.name}_{word}", call("Int32", 0)),
         )
 
+    def integer(self, op: Op, value: Integer) -> Expression:
+        """A stage or parity of ``op``, with the variables of the loops around it."""
+        if isinstance(value, int):
+            return expression(value)
+        if unsafe := divides_differences(value):
+            raise LoweringError(
+                f"{unsafe} may divide a negative number, which rounds differently on a GPU; add a multiple of the divisor "
+                "where the difference is made",
+                op.id,
+            )
+
+        def variable(name: str) -> Expression:
+            frame = next((f for f in reversed(self.loops) if f.var == name), None)
+            if frame is None:
+                raise LoweringError(f"no loop around counts {name}", op.id)
+            return expression(frame.index) if frame.kind == "tile" else frame.value
+
+        return self.module.kernel_value(value, variable)
+
     def stage(self, resource: Resource, role: str, op: Op) -> Expression:
         """The stage that a work of this role touches here, by the rules of `core.cursors`."""
         if resource.pipeline is None:
-            return expression(op.stage or 0)
+            return self.integer(op, chosen(op.stage))
         opens = OPENS["producer" if role == "producer" else "consumer"]
         if opening_cursor(resource, opens, self.ops) == opens:
             return expression(self.held(resource, PRODUCER if opens == "acquire" else CONSUMER))

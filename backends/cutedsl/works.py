@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warpdraft.core.document import Op, Resource, Space, Work
+from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_work
 
 from .. import vocabulary
@@ -39,10 +40,10 @@ def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
 def _view(task: TaskBuilder, op: Op, resource: Resource, work: Work) -> tuple[Statement, ...]:
     """A view touches nothing: it notes the stage, in a variable where the stage moves."""
     stage = task.stage(resource, work.role, op)
-    if resource.pipeline is None:
+    if resource.pipeline is None and isinstance(chosen(op.stage), int):
         for result in op.results:
             task.bind(result, StageView(resource, stage))
-        return (Comment(f"op {op.id}: stage {op.stage or 0} of {resource.name}"),)
+        return (Comment(f"op {op.id}: stage {chosen(op.stage)} of {resource.name}"),)
     names = [task.variable(result) for result in op.results]
     for result, name in zip(op.results, names, strict=True):
         task.bind(result, StageView(resource, expression(name)))

@@ -8,7 +8,8 @@ from typing import Any
 
 from .. import document
 from ..document import Document, Edge, Node, OpKind, Space
-from ..expressions import Symbol, symbols_of
+from ..expressions import Symbol
+from ..op_integers import symbols_used
 from ..tree import walk
 from . import lowering
 from .errors import ScheduleError, refuse
@@ -43,7 +44,7 @@ def assemble(
     ]
     return replace(
         base,
-        symbols=_symbols(symbols, [s for body in bodies for s in _bound_symbols(body)]),
+        symbols=_symbols(symbols, [s for body in bodies for s in symbols_used(body)]),
         resources=(
             *_with_aliases(_with_split_cursors(resources, bodies), names, allocators),
             *_unowned(names, allocators),
@@ -127,15 +128,6 @@ def _releasing_warps(resource: MemoryResource, tasks: Sequence[Task]) -> int:
         return any(op.target is resource and op.kind is OpKind.RELEASE for op in _ops(task.schedule.body))
 
     return sum(task.num_warps for task in tasks if releases(task))
-
-
-def _bound_symbols(nodes: Iterable[Node]) -> Iterator[Symbol]:
-    for node in nodes:
-        if isinstance(node, document.Loop):
-            for bound in (node.start, node.stop, node.step):
-                yield from symbols_of(bound)
-        if not isinstance(node, document.Op):
-            yield from _bound_symbols(node.body)
 
 
 def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:

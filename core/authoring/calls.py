@@ -11,6 +11,7 @@ from .errors import refuse
 from .frames import stored_as
 from .integers import optional_integer
 from .recording import CapturedOp, Recorder
+from .runtime import RunTimeInteger, run_time_integer
 from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
 
@@ -68,7 +69,10 @@ def _results(
     recorder: Recorder, op: CapturedOp, reserved: dict[str, Any], base: str, names: tuple[str, ...]
 ) -> DataFlowToken | Tokens:
     resource = op.target
-    op.stage, op.tx = (optional_integer(f"{key}=", reserved.get(key), 0) for key in ("stage", "tx"))
+    op.stage, op.tx = (
+        run_time_integer("stage=", reserved.get("stage"), recorder),
+        optional_integer("tx=", reserved.get("tx"), 0),
+    )
     if op.stage is not None and resource.pipeline_config is not None:
         raise refuse(
             f"{op.work or op.kind.value}(stage=): the pipeline of {resource.name or type(resource).__name__!r} chooses the "
@@ -89,6 +93,10 @@ def argument(where: str, value: Any, recorder: Recorder) -> Any:
         return Token(value.name_for(recorder))
     if hasattr(value, "loop_variable"):
         return Token(value.loop_variable(recorder))
+    if isinstance(value, RunTimeInteger):
+        raise refuse(
+            f"{where}: {value!r} cannot be an argument; pass the loops' variables, and compute with them inside the work"
+        )
     if hasattr(type(value), "document_name"):
         return value
     try:

@@ -10,6 +10,7 @@ import dis
 import functools
 import os
 import sys
+from bisect import bisect_right
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
@@ -66,9 +67,10 @@ def unpacked_into(frame: FrameType) -> list[str] | None:
 
 def stored_as(frame: FrameType) -> str | None:
     """The variable that takes the result of the call which ``frame`` is making, or None."""
-    instructions, places = _instructions(frame.f_code)
-    place = places.get(frame.f_lasti)
-    if place is None or place + 1 >= len(instructions):
+    instructions, _ = _instructions(frame.f_code)
+    # a call of a Python function leaves f_lasti at the caches behind the call
+    place = bisect_right(instructions, frame.f_lasti, key=lambda i: i.offset) - 1
+    if place < 0 or place + 1 >= len(instructions):
         return None
     stored = _stored(instructions[place + 1])
     return stored[0] if stored and stored[0] != "_" else None

@@ -8,27 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..document import GuardKind
-from ..expressions import Operation, Symbol, symbol
+from ..expressions import LoopVariable, Operation, Symbol, symbol
 from .errors import refuse
 from .frames import caller, stored_as
 from .integers import integer, size
-from .novalue import NoValue
 from .queues import WorkQueue
 from .recording import CapturedGuard, CapturedLoop, Recorder, recorder
 from .resources import MemoryResource
+from .runtime import RunTimeInteger
 from .tokens import DataFlowToken
 
 
-class LoopHandle(NoValue):
-    """What ``with domain_loop(...) as k`` yields. It names the loop; as a work's argument it is the iteration."""
-
-    hint = (
-        "guard a block with `with k.first_iter():`, k.last_iter() or k.every(n), test a run-time condition with "
-        "when_true(), or compute with it inside a work that takes it as an argument"
-    )
+class LoopHandle(RunTimeInteger):
+    """What ``with domain_loop(...) as k`` yields. It names the loop; as a work's argument it is the loop's value, and so it
+    is in expressions (``stage=k % 3``)."""
 
     def __init__(self, recorder: Recorder, var: str) -> None:
-        self._recorder = recorder
+        super().__init__(recorder, LoopVariable(var))
         self._var = var
 
     def __repr__(self) -> str:
@@ -139,8 +135,8 @@ def when_false(cond: Any, key: Any = None) -> Block:
     return _condition(GuardKind.WHEN_FALSE, cond, key)
 
 
-def elect_warp(warp: int) -> Block:
-    """A block for warp ``warp`` of the task alone."""
+def elect_warp(warp: int = 0) -> Block:
+    """A block for warp ``warp`` of the task alone, counted from the task's first."""
     at = recorder("elect_warp()")
     return Block(
         at, CapturedGuard(0, GuardKind.ELECT_WARP, caller().source, warp=integer("elect_warp()", warp))

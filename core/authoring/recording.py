@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 from ..document import Ctas, GuardKind, OpKind, Source
+from ..expressions import Integer
 from .errors import ScheduleError, refuse
 from .frames import caller
 
@@ -24,8 +25,8 @@ class CapturedOp:
     work: str = ""
     args: tuple[tuple[str, Any], ...] = ()
     results: tuple[str, ...] = ()
-    stage: int | None = None
-    count: int | None = None
+    stage: Integer | None = None
+    count: Integer | None = None
     tx: int | None = None
     footprint: Any = None
     ctas: Ctas = ""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..document import SCOPES, Engine, OpKind
+from ..expressions import Integer
 from ..limits import MAX_STAGES
 from .ctas import ctas
 from .errors import refuse
-from .frames import caller
+from .frames import caller, stored_as
 from .integers import integer, optional_integer
 from .recording import CapturedOp, recorder
+from .runtime import RunTimeInteger, run_time_integer
+from .tokens import DataFlowToken, Tokens, named_results
+
+Place = Integer | RunTimeInteger | None  # a stage or parity
 
 
 class Named:
@@ -29,10 +35,11 @@ class Named:
         """The name to use if nobody else has it."""
         return self.name or self.parameter or self.fallback
 
-    def _record(self, kind: OpKind, cta: Any = None, **fields: int | None) -> CapturedOp:
+    def _record(self, kind: OpKind, stage: Any = None, cta: Any = None, **fields: int | None) -> CapturedOp:
         at = recorder(f"{kind.value}()")
         numbers = {key: optional_integer(f"{kind.value}(): {key}", value, 0) for key, value in fields.items()}
-        return at.op(kind, self, ctas=ctas(f"{kind.value}(): cta", cta), **numbers)
+        chosen = run_time_integer(f"{kind.value}(): stage", stage, at)
+        return at.op(kind, self, stage=chosen, ctas=ctas(f"{kind.value}(): cta", cta), **numbers)
 
 
 class NamedBarrier(Named):
@@ -90,22 +97,51 @@ class MBarrier(Named):
             raise refuse(f"scope of an mbarrier is {' or '.join(map(repr, SCOPES))}, not {scope!r}")
         self.scope = scope
 
-    def arrive(self, count: int | None = 1, stage: int | None = None, cta: Any = None) -> None:
+    def arrive(self, count: int | None = 1, stage: Place = None, cta: Any = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives). ``cta``: on the mbarrier of that CTA
         of the cluster (a rank or several, "peer", "all")."""
-        self._record(OpKind.MBARRIER_ARRIVE, cta, count=count, stage=stage)
+        self._record(OpKind.MBARRIER_ARRIVE, stage, cta, count=count)
 
-    def expect_tx(self, bytes: int | None, stage: int | None = None, cta: Any = None) -> None:
+    def expect_tx(self, bytes: int | None, stage: Place = None, cta: Any = None) -> None:
         """Expect ``bytes`` more in this phase. ``cta`` as for `arrive`."""
-        self._record(OpKind.MBARRIER_EXPECT, cta, count=bytes, stage=stage)
+        self._record(OpKind.MBARRIER_EXPECT, stage, cta, count=bytes)
 
-    def arrive_expect_tx(self, bytes: int | None, stage: int | None = None, cta: Any = None) -> None:
+    def arrive_expect_tx(self, bytes: int | None, stage: Place = None, cta: Any = None) -> None:
         """One arrival that expects ``bytes`` more. ``cta`` as for `arrive`."""
-        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, cta, count=bytes, stage=stage)
+        self._record(OpKind.MBARRIER_ARRIVE_EXPECT, stage, cta, count=bytes)
 
-    def wait(self, parity: int | None = None, stage: int | None = None) -> None:
-        """Wait for the phase of ``parity``; None follows the phases in turn, one for each wait."""
-        self._record(OpKind.MBARRIER_WAIT, count=parity, stage=stage)
+    def wait(self, parity: Place = None, stage: Place = None, *, phase: Place = None) -> None:
+        """Wait for the phase of ``parity``, also called ``phase``; None follows the phases in turn, one for each wait.
+
+        Parity and stage may be computed with the variables of the loops around: ``wait(phase=k // 3 % 2, stage=k % 3)``.
+        """
+        self._await(OpKind.MBARRIER_WAIT, parity, stage, phase)
+
+    def try_wait(
+        self,
+        parity: Place = None,
+        stage: Place = None,
+        *,
+        phase: Place = None,
+        results: str | tuple[str] | None = None,
+    ) -> DataFlowToken | Tokens:
+        """Whether that phase is over, as a token for `when_true` and `when_false`; it does not wait, and turns nothing.
+
+        ``results`` names the token, where it is not the variable that takes it.
+        """
+        variable = stored_as(sys._getframe(1))
+        op = self._await(OpKind.MBARRIER_TRY_WAIT, parity, stage, phase)
+        if results is not None:
+            return named_results(recorder("try_wait()"), op, results)
+        return DataFlowToken(recorder("try_wait()"), op, variable or "try_wait_result")
+
+    def _await(self, kind: OpKind, parity: Place, stage: Place, phase: Place) -> CapturedOp:
+        if parity is not None and phase is not None:
+            raise refuse("parity= and phase= are the same; give one of them")
+        op = self._record(kind, stage)
+        named = "parity" if phase is None else "phase"
+        op.count = run_time_integer(f"{named}=", parity if phase is None else phase, recorder("wait()"))
+        return op
 
 
 def fence_proxy_async() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..document import Document, Loop, Op, OpKind, Work
-from ..expressions import Symbol, symbols_of
+from ..expressions import Operation, Symbol, symbols_of
+from ..op_integers import rewritten, symbols_used
 from ..tree import walk
 from . import trees
 from .base import Edit, EditError, check_new_name, resource_named, with_bodies, with_resource
@@ -74,6 +75,8 @@ class SetSymbol(Edit):
         symbols = tuple(new if symbol.name == self.name else symbol for symbol in document.symbols)
 
         def change(node) -> trees.Body:
+            if isinstance(node, Op):
+                return (rewritten(node, lambda e: _with(e, new)),)
             if not isinstance(node, Loop):
                 return (node,)
             bounds = {name: _with(getattr(node, name), new) for name in ("start", "stop", "step")}
@@ -96,10 +99,14 @@ class RemoveSymbol(Edit):
         symbols = tuple(symbol for symbol in document.symbols if symbol.name != self.name)
         if len(symbols) == len(document.symbols):
             raise EditError(f"there is no symbol {self.name}")
-        for node in (node for task in document.tasks for node in walk(task.body) if isinstance(node, Loop)):
-            for bound in (node.start, node.stop, node.step):
-                if any(symbol.name == self.name for symbol in symbols_of(bound)):
-                    raise EditError(f"{self.name} bounds the loop {node.id}")
+        for node in (node for task in document.tasks for node in walk(task.body)):
+            if isinstance(node, Op):
+                if any(symbol.name == self.name for symbol in symbols_used([node])):
+                    raise EditError(f"{node.id} computes with {self.name}")
+            elif isinstance(node, Loop):
+                for bound in (node.start, node.stop, node.step):
+                    if any(symbol.name == self.name for symbol in symbols_of(bound)):
+                        raise EditError(f"{self.name} bounds the loop {node.id}")
         return replace(document, symbols=symbols)
 
 
@@ -107,6 +114,6 @@ def _with(bound, new: Symbol):
     """``bound`` with every symbol of that name replaced."""
     if isinstance(bound, Symbol):
         return new if bound.name == new.name else bound
-    if isinstance(bound, int):
+    if not isinstance(bound, Operation):
         return bound
     return replace(bound, left=_with(bound.left, new), right=_with(bound.right, new))

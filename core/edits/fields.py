@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..consistency import PARITIES
 from ..document import Document, Footprint, Guard, GuardKind, Loop, Node, Op, OpKind, Token
-from ..expressions import Expression
+from ..expressions import Expression, LoopVariable, substitute
+from ..op_integers import rewritten
 from ..tree import walk
 from . import trees
 from .base import Edit, EditError, with_bodies
@@ -16,6 +18,10 @@ from .nodes import place_of, targets
 
 def _natural(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _computed(value: Any) -> bool:
+    return isinstance(value, Expression) or _natural(value)
 
 
 def _maybe(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -47,8 +53,8 @@ OP_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "work": (_text, "a work's name"),
     "args": (_args, "pairs of a parameter and a value"),
     "results": (_texts, "names"),
-    "stage": (_maybe(_natural), "a whole number, 0 or more, or nothing"),
-    "count": (_maybe(_natural), "a whole number, 0 or more, or nothing"),
+    "stage": (_maybe(_computed), "a whole number, 0 or more, an expression, or nothing"),
+    "count": (_maybe(_computed), "a whole number, 0 or more, an expression, or nothing"),
     "tx": (_maybe(_natural), "bytes, 0 or more, or nothing"),
     "footprint": (_maybe(lambda v: isinstance(v, Footprint)), "a footprint, or nothing"),
 }
@@ -98,14 +104,24 @@ class SetField(Edit):
         fits, words = fields[self.field]
         if not fits(self.value):
             raise EditError(f"{self.field} of {self.id} must be {words}, not {self.value!r}")
+        if self.field == "count" and isinstance(self.value, Expression) and place.node.kind not in PARITIES:
+            raise EditError(f"count of {self.id} must be a number known beforehand, not {self.value}")
         if isinstance(place.node, Loop) and self.field == "var":
             document = _follow_loop(document, place, self.value)
         ids = targets(document, self.id, self.copies)
 
         def change(node: Node) -> trees.Body:
-            return (replace(node, **{self.field: self.value}),) if node.id in ids else (node,)
+            return (_changed(node, self.field, self.value),) if node.id in ids else (node,)
 
         return with_bodies(document, lambda body: trees.change_nodes(body, change))
+
+
+def _changed(node: Node, field: str, value: Any) -> Node:
+    changed = replace(node, **{field: value})
+    if field == "kind" and isinstance(changed, Op) and changed.kind not in PARITIES:
+        if isinstance(changed.count, Expression):  # a parity, which means nothing to the new kind
+            changed = replace(changed, count=None)
+    return changed
 
 
 def _follow_loop(document: Document, place: trees.Place, new: str) -> Document:
@@ -119,6 +135,8 @@ def _follow_loop(document: Document, place: trees.Place, new: str) -> Document:
     def change(node: Node) -> trees.Body:
         if isinstance(node, Guard) and node.loop == old:
             return (replace(node, loop=new),)
+        if isinstance(node, Op):
+            node = rewritten(node, lambda e: substitute(e, old, LoopVariable(new)))
         if isinstance(node, Op) and any(value == Token(old) for _, value in node.args):
             args = tuple((name, Token(new) if value == Token(old) else value) for name, value in node.args)
             return (replace(node, args=args),)

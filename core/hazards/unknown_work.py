@@ -1,12 +1,15 @@
-"""WD109  unknown-work: a schedule calls something that is no work of the resource."""
+"""WD109  unknown-work: a schedule calls something that is no work of the resource, or names a stage that is not there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Op, OpKind, Task
+from ..document import Document, Loop, Op, OpKind, Task
 from ..findings import Finding
-from ..tree import find_target, find_work, ops_of
+from ..op_integers import unknown_names
+from ..program import Stray
+from ..run import Run
+from ..tree import find_node, find_target, find_work, placed
 from .base import Hazard, error, listed
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 
@@ -22,13 +25,56 @@ PIPELINE = (
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Unknown works, targets and stages."""
-    for t in document.tasks:
-        for op in ops_of(t):
-            problem = _problem(document, op)
-            if problem:
-                message, expected = problem
-                yield _finding(t, op, message, expected)
+    """Unknown works, targets and stages, and stages computed with what is not known there."""
+    for place in placed(document):
+        op = place.node
+        if not isinstance(op, Op):
+            continue
+        problem = _problem(document, op)
+        if problem:
+            message, expected = problem
+            yield _finding(place.task, op, message, expected)
+        loops = [n for n in place.parents if isinstance(n, Loop)]
+        for field, name in unknown_names(op, loops, document.symbols):
+            what = "the parity" if field == "count" else "the stage"
+            yield _finding(
+                place.task,
+                op,
+                f"{what} of {op.id} depends on {name}, which is neither a declared symbol nor the variable of a loop around",
+                "the variable of a loop around, or a declared symbol",
+                str(getattr(op, field)),
+            )
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Stages and parities that come out of range."""
+    for stream in run.program.streams:
+        for stray in stream.strays:
+            place = find_node(run.document, stray.op)
+            if place is None or any(
+                unknown_names(
+                    place.node, (n for n in place.parents if isinstance(n, Loop)), run.document.symbols
+                )
+            ):
+                continue  # `check` says why
+            yield _astray(run, place.task, place.node, stray)
+
+
+def _astray(run: Run, t: Task, op: Op, stray: Stray) -> Finding:
+    at = ", ".join(f"{var} {i}" for var, i in stray.at)
+    where = f"{op.id} ({at})" if at else op.id
+    expression = op.count if stray.field == "parity" else op.stage
+    if stray.value is None:
+        message, expected = f"the {stray.field} {expression} of {where} cannot be computed", "a number"
+    elif stray.field == "parity":
+        message, expected = (
+            f"{where} waits for parity {stray.value} of {op.target}",
+            "0 or 1 (PTX ISA, mbarrier.test_wait)",
+        )
+    else:
+        message = f"{op.target} has no stage {stray.value}, which {where} computes"
+        expected = f"a stage below {_stages(find_target(run.document, op.target))}"
+    return _finding(t, op, message, expected, str(expression))
 
 
 def _problem(document: Document, op: Op) -> tuple[str, str] | None:
@@ -41,7 +87,7 @@ def _problem(document: Document, op: Op) -> tuple[str, str] | None:
     if op.kind in PIPELINE and getattr(target, "pipeline", None) is None:
         return f"{op.kind.value} of {op.target}, which has no pipeline", "a resource with a pipeline"
     stages = _stages(target)
-    if op.stage is not None and stages and not 0 <= op.stage < stages:
+    if isinstance(op.stage, int) and stages and not 0 <= op.stage < stages:
         return f"{op.target} has no stage {op.stage}", f"a stage below {stages}"
     return None
 
@@ -54,7 +100,7 @@ def _stages(target) -> int:
     return getattr(target, "stages", 0)
 
 
-def _finding(t: Task, op: Op, message: str, expected: str) -> Finding:
+def _finding(t: Task, op: Op, message: str, expected: str, actual: str = "") -> Finding:
     return error(
         CODE,
         NAME,
@@ -63,7 +109,7 @@ def _finding(t: Task, op: Op, message: str, expected: str) -> Finding:
         resources=(op.target,) if op.target else (),
         tasks=(t.name,),
         expected=expected,
-        actual=op.work or op.target,
+        actual=actual or op.work or op.target,
     )
 
 
@@ -79,9 +125,10 @@ def _ring(name: str):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="What a schedule calls is a decorated work method of the resource.",
-    why="Nothing can be lowered or checked for it: the step would silently be missing.",
+    rule="What a schedule calls is a decorated work method of the resource, on a stage that exists.",
+    why="Nothing can be lowered or checked for it: the step would silently be missing, or meant for other memory.",
     bad=_ring("fil"),
     good=_ring("fill"),
     check=check,
+    examine=examine,
 )

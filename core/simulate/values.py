@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..document import Document, Loop, Node, Op
 from ..expressions import symbols_of
+from ..op_integers import symbols_used
 from ..tree import walk
 from ..unroll import trip_count
 
@@ -30,6 +31,8 @@ def default_values(document: Document) -> dict[str, int]:
         for bound in (loop.start, loop.stop, loop.step):
             for symbol in symbols_of(bound):
                 symbols.setdefault(symbol.name, symbol)
+    for symbol in symbols_used(n for t in document.tasks for n in t.body):
+        symbols.setdefault(symbol.name, symbol)
     return {name: max(s.min, TILES if name in counts else TRIPS) for name, s in symbols.items()}
 
 

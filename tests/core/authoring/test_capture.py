@@ -333,7 +333,7 @@ def test_what_no_document_can_hold_is_refused_with_its_line():
             ring.fill()
 
     def stage(ring):
-        ring.fill(stage=n)
+        ring.fill(stage=1.5)
 
     def tiles(ring):
         with work_tile_loop(ring):

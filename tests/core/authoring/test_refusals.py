@@ -69,8 +69,7 @@ def refusal(function, *arguments):
         lambda r, k: r.fill(value=1) if k == 0 else None,
         lambda r, k: r.fill(value=1) if k != 0 else None,
         lambda r, k: r.fill(value=1) if k > 0 else None,
-        lambda r, k: r.fill(value=k + 1),
-        lambda r, k: r.fill(value=2 * k),
+        lambda r, k: r.fill(value=1) if k % 2 == 0 else None,
         lambda r, k: r.fill(value=-k),
         lambda r, k: r.fill(value=[10, 20][k]),
         lambda r, k: r.fill(value=int(k)),
@@ -79,8 +78,27 @@ def refusal(function, *arguments):
 )
 def test_a_loop_index_has_no_value_at_capture(body):
     what = refusal(captured, body)
-    assert what.startswith("<loop k> has no value at capture") and "k.first_iter()" in what
-    assert "when_true()" in what
+    assert what.startswith(("<loop k> has no value at capture", "<(k % 2)> has no value"))
+    assert "k.first_iter()" in what and "when_true()" in what
+
+
+@pytest.mark.parametrize("body", [lambda r, k: r.fill(value=k + 1), lambda r, k: r.fill(value=2 * k)])
+def test_what_is_computed_with_a_loop_is_no_argument(body):
+    assert "cannot be an argument; pass the loops' variables" in refusal(captured, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda r, k: r.fill(stage=k * 1.5),
+        lambda r, k: r.fill(stage=k & 2),
+        lambda r, k: r.fill(stage=k ^ 2),
+        lambda r, k: r.fill(stage=1 << k),
+        lambda r, k: r.fill(stage=k % True),
+    ],
+)
+def test_what_no_expression_says(body):
+    assert "cannot be computed at run time: use + - * // %" in refusal(captured, body)
 
 
 @pytest.mark.parametrize(
