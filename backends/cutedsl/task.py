@@ -149,7 +149,8 @@ class TaskBuilder:
         """A stage or parity of ``op``, with the variables of the loops around it."""
         if isinstance(value, int):
             return expression(value)
-        if unsafe := divides_differences(value):
+        unsafe = divides_differences(value)
+        if unsafe is not None:
             raise LoweringError(
                 f"{unsafe} may divide a negative number, which rounds differently on a GPU; add a multiple of the divisor "
                 "where the difference is made",

@@ -38,7 +38,8 @@ def divides_differences(value: Integer) -> Operation | None:
         return None
     if value.operator in ("//", "%", "ceil_div") and _may_be_negative(value.left):
         return value
-    return divides_differences(value.left) or divides_differences(value.right)
+    left = divides_differences(value.left)
+    return divides_differences(value.right) if left is None else left
 
 
 def _may_be_negative(value: Integer) -> bool:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from warpdraft.core import document as d
 from warpdraft.core.authoring.resources import is_work_name
-from warpdraft.core.consistency import TARGET_OF
-from warpdraft.core.expressions import OPERATORS, Operation, Symbol
+from warpdraft.core.consistency import PARITIES, TARGET_OF
+from warpdraft.core.expressions import OPERATORS, LoopVariable, Operation, Symbol
 
 TEXT = st.text(max_size=6)
 NAME = st.one_of(
@@ -39,6 +39,12 @@ INTEGER = st.recursive(
     lambda inner: st.builds(Operation, st.sampled_from(list(OPERATORS)), inner, inner),
     max_leaves=5,
 )
+COMPUTED = st.recursive(
+    st.integers(-3, 99) | st.sampled_from(SYMBOLS) | st.builds(LoopVariable, NAME),
+    lambda inner: st.builds(Operation, st.sampled_from(list(OPERATORS)), inner, inner),
+    max_leaves=5,
+)
+PLACE = COUNT | COMPUTED
 FOOTPRINT = st.none() | st.one_of(
     st.sampled_from(
         [d.WHOLE, d.WARP_SLICE, d.Footprint("range", 0, 128), d.Footprint("ranges", ranges=((0, 8), (8, 8)))]
@@ -149,12 +155,16 @@ def ops(draw, names):
     if kind.value.startswith(("group_wait", "mbarrier")):
         op = with_(op, count=draw(COUNT))
     if kind.value.startswith("mbarrier"):
-        op = with_(op, stage=draw(COUNT))
-        if kind is not d.OpKind.MBARRIER_WAIT:
+        op = with_(op, stage=draw(PLACE))
+        if kind not in PARITIES:
             op = with_(op, ctas=draw(CTAS))
+    if kind in PARITIES:
+        op = with_(op, count=draw(PLACE))
+    if kind is d.OpKind.MBARRIER_TRY_WAIT:
+        op = with_(op, results=draw(several(NAME, size=1)))
     if TARGET_OF.get(kind) == "resource":
         op = with_(
-            op, results=draw(several(NAME)), stage=draw(COUNT), tx=draw(COUNT), footprint=draw(FOOTPRINT)
+            op, results=draw(several(NAME)), stage=draw(PLACE), tx=draw(COUNT), footprint=draw(FOOTPRINT)
         )
     if kind is d.OpKind.WORK:
         values = VALUE | st.builds(d.Token, NAME)

@@ -240,6 +240,52 @@ def test_warps_that_are_not_elected_move_their_cursors(split):
     agree(manager(ring(**pipeline), one_signals, things=(NamedBarrier(1, 96),), warps=3), n=5)
 
 
+def test_stages_and_parities_that_loops_compute():
+    full, empty = MBarrier("full", 1, stages=3), MBarrier("empty", 2, stages=3)
+
+    @schedule
+    def signal(ring, out, group, full, empty):
+        with domain_loop(2, 5) as outer:
+            with domain_loop(1, N, 2) as k:
+                with elect_warp():
+                    full.arrive(stage=(k + 2 * outer) % 3)
+                empty.wait(phase=(outer * N + k) // 3 % 2 ^ 1, stage=k % 3)
+
+    @schedule
+    def follow(ring, out, group, full, empty):
+        with domain_loop(N) as k:
+            full.wait(phase=k // 3 % 2, stage=k % 3)
+            empty.arrive(stage=k % 3)
+
+    agree(manager(ring(), signal, follow, things=(full, empty), warps=2), n=9)
+
+
+def test_what_a_computed_stage_may_not_do():
+    def refused(body, things):
+        with pytest.raises(Exception) as error:
+            lower(manager(ring(), body, things=things))
+        return str(error.value)
+
+    @schedule
+    def negative(ring, out, group, full):
+        with domain_loop(N) as k:
+            full.wait(phase=0, stage=(k - 1) % 3)
+
+    @schedule
+    def in_turn(ring, out, group, full):
+        with domain_loop(N) as k:
+            full.wait(stage=k % 3)
+
+    @schedule
+    def peek(ring, out, group, full):
+        full.try_wait(phase=0)
+
+    full = MBarrier("full", 1, stages=3)
+    assert "may divide a negative number" in refused(negative, (full,))
+    assert "give each wait its parity" in refused(in_turn, (full,))
+    assert "a peek at the raw mbarrier full is not lowered" in refused(peek, (full,))
+
+
 def test_a_stage_that_an_mbarrier_does_not_have_is_refused():
     @schedule
     def signal(ring, out, group, ready):

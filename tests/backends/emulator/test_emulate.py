@@ -9,7 +9,10 @@ import warpdraft.assets
 from warpdraft.backends.emulator import ORDERS, EmulationError, emulate, emulate_all
 from warpdraft.core.document import Document
 from warpdraft.core.edits import DeleteNode, MoveNode, SetField, SetPipeline, SplitTask
+from warpdraft.core.expressions import LoopVariable
 from warpdraft.core.store import load
+from warpdraft.core.tree import ops_of
+from warpdraft.core.verify import verify
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
 RAGGED = {"M": 300, "N": 520, "K": 200}
@@ -191,3 +194,20 @@ def test_a_symbol_below_its_minimum_is_refused(gemm):
     with pytest.raises(EmulationError, match="k_tiles is 3; the kernel needs at least 4"):
         emulate(deadlock, {"K": 192})
     assert emulate(deadlock, {"K": 256}).verdict == "right"  # with four it works
+
+
+def test_stages_that_a_loop_computes(gemm):
+    def stages(expression):
+        edits = [
+            SetField(o.id, "stage", expression(o.stage))
+            for t in gemm.tasks
+            for o in ops_of(t)
+            if o.stage is not None
+        ]
+        return edited(gemm, *edits)
+
+    tile = LoopVariable("tile")
+    right = stages(lambda stage: (tile * 4 + stage) % 2)
+    assert verify(right).verdict == "safe" and emulate_all(right).verdict == "right"
+    turned = stages(lambda stage: (tile * 3 + stage) % 2)  # the stage that ends one tile begins the next
+    assert verify(turned).verdict == "unsafe" and emulate_all(turned).verdict != "right"
