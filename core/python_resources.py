@@ -13,7 +13,19 @@ from .authoring.naming import Names as ObjectNames
 from .authoring.pipelines import PipelineConfig
 from .authoring.queues import PdlLaunchBarrier, PdlWaitBarrier, WorkQueue
 from .authoring.resources import MemoryResource
-from .document import WARP_SLICE, WHOLE, Footprint, Kernel, Pipeline, Resource, Space, Storage, Tensor, Work
+from .document import (
+    WARP_SLICE,
+    WHOLE,
+    Engine,
+    Footprint,
+    Kernel,
+    Pipeline,
+    Resource,
+    Space,
+    Storage,
+    Tensor,
+    Work,
+)
 from .python_text import Expressions, Imports, call, is_keyword, keywords, literal
 
 DECORATOR_WORDS = {
@@ -107,7 +119,8 @@ class ResourceWriter:
             options.append(("pipeline_config", text))
         options += self.storage(resource, trial)
         own = ready_made(resource)
-        if own is None and space_of(trial) is not resource.space:
+        accumulates = any(w.engine is Engine.WGMMA and w.role == "producer" for w in resource.works)
+        if own is None and (accumulates or space_of(trial) is not resource.space):
             options.append(("space", literal(resource.space.value)))
         if own is WorkQueue and resource.name in self.tiles:
             options.append(("tiles", self.expressions(self.tiles[resource.name])))
