@@ -238,18 +238,19 @@ class Execution:
         self.log[b].append(Entry(w, j, base, kind, nbytes))
 
     def _unknown(self, w: int, j: int, places: dict[int, int]) -> tuple[int, int] | None:
-        """An event of ``places`` (stream -> place; 0: an async contribution) that is not before event ``j`` of ``w``."""
+        """An event of ``places`` (stream -> place; negative: an async contribution) that is not before event ``j`` of
+        ``w``."""
         base = self.base[w]
         for u, k in places.items():
             if u < 0:
-                if not self._committed(-u - 1, k, base):
-                    return -u - 1, k
+                if u >= -self.n or not self.committed((-u - 1) % self.n, k, base):
+                    return (-u - 1) % self.n, k
                 continue
             if u != w and base[u] < k:
                 return u, k
         return None
 
-    def _committed(self, w: int, j: int, base: Clock) -> bool:
+    def committed(self, w: int, j: int, base: Clock) -> bool:
         """Whether commit ``j`` of stream ``w`` is known to have arrived, as it has on all its barriers at once."""
         return any(
             base[self.n + b] > g
@@ -321,8 +322,15 @@ class Execution:
         self.waits[b] = []
         self.before[b] = self.last[b]
         self.last[b] = {w: entry.index for w, entry in own.items()}
-        for entry in self.log[b]:
-            if entry.kind in (EventKind.ASYNC, EventKind.COMMIT_ARRIVE):
+        for place, entry in enumerate(self.log[b]):
+            if (
+                entry.kind is EventKind.COMMIT_ARRIVE
+                and self.program.streams[entry.stream].events[entry.index - 1].also
+            ):
+                self.last[b][-entry.stream - 1 - self.n * (place + 1)] = (
+                    entry.index
+                )  # each may be known by itself
+            elif entry.kind in (EventKind.ASYNC, EventKind.COMMIT_ARRIVE):
                 self.last[b][-entry.stream - 1] = entry.index
         self.log[b] = []
         self.ready.extend(self.parked[b])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeVar
 
-from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Pipeline, Work
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Pipeline, Task, Work
 from .tree import ops_of, walk
 
 T = TypeVar("T")
@@ -109,15 +109,6 @@ def runs_in(guard: Node, cta: int) -> bool:
     return not (isinstance(guard, Guard) and guard.kind is GuardKind.CTA_RANK and guard.cta != cta)
 
 
-def nodes_of_cta(nodes: Iterable[Node], cta: int) -> Iterator[Node]:
-    """Every node below ``nodes`` that CTA ``cta`` may reach, in schedule order, parents first."""
-    for node in nodes:
-        if runs_in(node, cta):
-            yield node
-            if isinstance(node, Loop | Guard):
-                yield from nodes_of_cta(node.body, cta)
-
-
 def symbol_of(name: str, cta: int) -> str:
     """What a symbol with a value of its own in each CTA is called in CTA ``cta``: "n" in CTA 0, "n@1" in CTA 1."""
     return f"{name}@{cta}" if cta else name
@@ -147,3 +138,19 @@ def values_of_cta(document: Document, values: Mapping[str, int], cta: int) -> Ma
         if s.per_cta and symbol_of(s.name, cta) in values
     }
     return {**values, **own} if cta and own else values
+
+
+def nodes_of(document: Document) -> Iterator[tuple[Task, Node]]:
+    """Every node of every task."""
+    return ((task, node) for task in document.tasks for node in walk(task.body))
+
+
+def ops_of_warp(nodes: Iterable[Node], warp: int, cta: int = 0) -> Iterator[Op]:
+    """The ops that warp ``warp`` of a task may execute in CTA ``cta``."""
+    for node in nodes:
+        if isinstance(node, Op):
+            yield node
+        elif isinstance(node, Loop) or (
+            (node.kind is not GuardKind.ELECT_WARP or node.warp == warp) and runs_in(node, cta)
+        ):
+            yield from ops_of_warp(node.body, warp, cta)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .clusters import CLUSTER_KINDS, runs_in
+from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
-from .document import GuardKind, Loop, Node, Op, OpKind, Task
+from .document import Loop, OpKind, Task
 from .growth import Growth
 from .machine import Machine
 from .op_integers import chosen
@@ -122,7 +122,7 @@ def marked(
     streams, marks, short = [], [], set()
     for task, stream in streams_of(machine):
         walk = _MarkingWalk(growth, every, machine, task, stream, values, {})
-        walk.block(task.body)
+        walk.whole()
         streams.append(stream)
         marks.append(walk.marks)
         short |= walk.short
@@ -197,6 +197,8 @@ class Uses:
                     stages = [chosen(op.stage)] if known else range(machine.raw_stages(op.target))
                     waits = self.turns if op.count is None else self.parities
                     waits.update((w, machine.raw_barrier(op.target, stage, stream.cta)) for stage in stages)
+                if op.kind is OpKind.COMMIT and op.target in machine.crossing:  # drained at the end
+                    asked.setdefault((op.target, "empty", stream.cta), set()).add(w)
                 if op.kind in CLUSTER_KINDS:
                     self.turns.add((w, machine.cluster))
         everyone = frozenset(range(len(program.streams)))
@@ -226,14 +228,3 @@ def _cursors(machine: Machine, task: Task, stream: Stream) -> set[tuple[str, str
             opens = OPENS["producer" if role == "producer" else "consumer"]
             used.add((op.target, opening_cursor(resource, opens, kinds)))
     return used
-
-
-def ops_of_warp(nodes: Iterable[Node], warp: int, cta: int = 0) -> Iterator[Op]:
-    """The ops that warp ``warp`` of a task may execute in CTA ``cta``."""
-    for node in nodes:
-        if isinstance(node, Op):
-            yield node
-        elif isinstance(node, Loop) or (
-            (node.kind is not GuardKind.ELECT_WARP or node.warp == warp) and runs_in(node, cta)
-        ):
-            yield from ops_of_warp(node.body, warp, cta)

@@ -22,6 +22,8 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
     name = " and ".join(barriers[b].name for b in event.barriers)
     count = (1 if event.number is None else event.number) * stream.weight
     match event.kind:
+        case EventKind.WAIT if event.drain:
+            return f"waits at its end for {name} {_awaited(event)}"
         case EventKind.WAIT:
             return f"waits for {name} {_awaited(event)}"
         case EventKind.TRY:

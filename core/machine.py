@@ -13,7 +13,7 @@ from .arrivals import (
     producer_signal,
     routes,
 )
-from .clusters import looked_at
+from .clusters import looked_at, ops_of_warp
 from .conditions import condition_keys, decided_in
 from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
@@ -167,6 +167,17 @@ class Machine:
         if elected.id not in self._passed:
             self._passed[elected.id] = passed_over(self.document, task, elected)
         return self._passed[elected.id]
+
+    def drains(self, task: Task, warp: int, cta: int) -> tuple[Op, ...]:
+        """The last commit of ``warp`` on each pipeline that it fills and other CTAs arrive on: it drains these at its
+        end."""
+        last: dict[str, Op] = {}
+        if self.ctas > 1:
+            for op in ops_of_warp(task.body, warp, cta):
+                found = self.routes.get(op.target) if op.kind is OpKind.COMMIT else None
+                if found is not None and found.crossing and found.produces[cta]:
+                    last[op.target] = op
+        return tuple(last.values())
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""

@@ -26,7 +26,7 @@ def _skipping(events: Sequence[Event], barriers: Sequence[Barrier]) -> tuple[lis
     ] = {}  # (resource, side) -> the phase that a peek looked at
     stale = False
     for event in events:
-        if event.kind not in (EventKind.TRY, EventKind.WAIT):
+        if event.kind not in (EventKind.TRY, EventKind.WAIT) or event.drain:
             kept.append(event)
             continue
         if barriers[event.barrier].side == "raw":  # no wait relies on a peek at a raw mbarrier

@@ -51,7 +51,8 @@ class Access(NamedTuple):
 class Event(NamedTuple):
     """One step of one warp. ``at`` is its iteration, outermost loop first: (("tile", 0), ("k", 3)). ``views`` maps a work's
     parameter to the (resource, stage) that its token stands for; ``generation`` is the use count of the stage: i // S.
-    ``also``: the barriers of other CTAs on which one arrive or commit arrives at the same time."""
+    ``also``: the barriers of other CTAs on which one arrive or commit arrives at the same time. ``drain``: a wait at the end
+    of a task, until the stages that it has filled are free again."""
 
     kind: EventKind
     op: str
@@ -66,6 +67,7 @@ class Event(NamedTuple):
     parity: int | None = None
     lane: bool = False  # WORK, ASYNC, FENCE: executed by one elected lane of the warp
     also: tuple[int, ...] = ()
+    drain: bool = False
 
     @property
     def barriers(self) -> tuple[int, ...]:

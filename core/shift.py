@@ -268,7 +268,7 @@ class _Comparison:
     def places(self, one: dict[int, int], two: dict[int, int]) -> None:
         self.need(one.keys() == two.keys())
         for u, k in one.items():
-            self.value(u if u >= 0 else -u - 1, k, two[u])
+            self.value(u if u >= 0 else (-u - 1) % self.n, k, two[u])
 
     def histories(self) -> None:
         """When each stream last passed each barrier, and the turns of its waits that name a parity."""

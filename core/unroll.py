@@ -51,7 +51,7 @@ def unroll(
     machine = document if isinstance(document, Machine) else Machine(document)
     streams = tuple(streams_of(machine, representatives))
     for task, stream in streams:
-        WarpWalk(machine, task, stream, values, conditions or {}, deadline).block(task.body)
+        WarpWalk(machine, task, stream, values, conditions or {}, deadline).whole()
     return Program(
         tuple(stream for _, stream in streams),
         tuple(machine.barriers),
@@ -105,6 +105,20 @@ class WarpWalk:
         self.alone = False
         self.idle = False  # inside a block that another warp executes
         self.ranked = False
+
+    def whole(self) -> None:
+        """Walks the task from its start to its end."""
+        self.block(self.task.body)
+        for op in self.machine.drains(self.task, self.stream.warp, self.stream.cta):
+            self.drain(op, self.machine.resources[op.target])
+
+    def drain(self, op: Op, resource: Resource) -> None:
+        """Waits until every stage that the task has filled is free: other CTAs may still arrive on its barriers (CUTLASS
+        producer_tail, which Task Scheduling calls at the end of each task). ``op`` is its last commit."""
+        uses, stages = self.cursor.get((resource.name, "commit"), 0), max(1, resource.pipeline.stages)
+        for use in range(max(uses, stages), uses + stages):
+            empty = self.number(resource, "empty", use % stages, self.stream.cta)
+            self.emit(EventKind.WAIT, op, empty, use // stages - 1, stage=use % stages, drain=True)
 
     def block(self, nodes: Sequence[Node]) -> None:
         for node in nodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..document import Document, NamedBarrier, Pipeline, Signal, Space, Storage, Task
+from ..document import SCOPES, Document, NamedBarrier, Pipeline, Signal, Space, Storage, Task
 from .base import Edit, EditError, resource_named, task_named, with_resource, with_task
 
 
@@ -152,7 +152,7 @@ class SetTask(Edit):
 
 @dataclass(frozen=True, slots=True)
 class SetBarrier(Edit):
-    """Set the ``id`` or ``threads`` of a named barrier, or the ``count`` or ``stages`` of a raw mbarrier.
+    """Set the ``id`` or ``threads`` of a named barrier, or the ``count``, ``stages`` or ``scope`` of a raw mbarrier.
 
     before: ``epilogue: id 1, 128 threads``; after ``SetBarrier("epilogue", "threads", 256)``: ``id 1, 256 threads``
     """
@@ -162,16 +162,18 @@ class SetBarrier(Edit):
     value: Any
 
     def apply(self, document: Document) -> Document:
-        for group, fields in (("barriers", ("id", "threads")), ("mbarriers", ("count", "stages"))):
+        for group, fields in (("barriers", ("id", "threads")), ("mbarriers", ("count", "stages", "scope"))):
             items = getattr(document, group)
             if not any(item.name == self.name for item in items):
                 continue
             if self.field not in fields:
                 raise EditError(f"{self.name} has no field {self.field} that can be set")
-            derived = self.field == "count" and self.value is None
-            _need(
-                derived or _whole(self.value, 0), f"{self.field} of {self.name}", "a whole number", self.value
-            )
+            derived = self.field in ("count", "scope") and self.value is None
+            if self.field == "scope":
+                derived = derived or self.value in SCOPES
+            words = f"{' or '.join(SCOPES)}" if self.field == "scope" else "a whole number"
+            fits = derived or (self.field != "scope" and _whole(self.value, 0))
+            _need(fits, f"{self.field} of {self.name}", words, self.value)
             changed: tuple[NamedBarrier, ...] = tuple(
                 replace(item, **{self.field: self.value}) if item.name == self.name else item
                 for item in items

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..document import (
     AsyncGroup,
+    Ctas,
     Document,
     Edge,
     Engine,
@@ -61,10 +62,13 @@ def release(target: str) -> Op:
     return op(OpKind.RELEASE, target)
 
 
-def work(target: str, name: str, *, result: str = "", stage: int | None = None, **tokens: str) -> Op:
-    """A call of a work; ``tokens`` are arguments that earlier ops returned."""
+def work(
+    target: str, name: str, *, result: str = "", stage: int | None = None, ctas: Ctas = "", **tokens: str
+) -> Op:
+    """A call of a work, for the CTAs ``ctas``; ``tokens`` are arguments that earlier ops returned."""
     args = tuple((parameter, Token(token)) for parameter, token in tokens.items())
-    return op(OpKind.WORK, target, work=name, args=args, results=(result,) if result else (), stage=stage)
+    results = (result,) if result else ()
+    return op(OpKind.WORK, target, work=name, args=args, results=results, stage=stage, ctas=ctas)
 
 
 def group_commit(target: str) -> Op:
@@ -92,9 +96,9 @@ def fence() -> Op:
     return op(OpKind.FENCE_PROXY_ASYNC)
 
 
-def mbar_arrive(target: str, stage: int | None = None, count: int | None = None) -> Op:
-    """mbarrier.arrive"""
-    return op(OpKind.MBARRIER_ARRIVE, target, stage=stage, count=count)
+def mbar_arrive(target: str, stage: int | None = None, count: int | None = None, ctas: Ctas = "") -> Op:
+    """mbarrier.arrive, on the mbarriers of the CTAs ``ctas``"""
+    return op(OpKind.MBARRIER_ARRIVE, target, stage=stage, count=count, ctas=ctas)
 
 
 def mbar_wait(target: str, parity: int | None = None, stage: int | None = None) -> Op:

@@ -36,10 +36,12 @@ def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
     ends, n = run.execution.base, len(run.program.streams)
     found: dict[str, tuple[int, int, int]] = {}
     for b, (w, j, g) in run.execution.landing.items():
-        if not any(base[n + b] > g for base in ends):
-            found.setdefault(
-                run.event(w, j).accesses[-1].resource if run.event(w, j).accesses else "", (w, j, g)
-            )
+        event, streams = run.event(w, j), run.program.streams
+        cta = event.accesses[-1].cta if event.accesses else streams[w].cta  # whose memory it fills
+        if cta == streams[w].cta and not any(
+            base[n + b] > g for u, base in enumerate(ends) if streams[u].cta == cta
+        ):
+            found.setdefault(event.accesses[-1].resource if event.accesses else "", (w, j, g))
     for w, stream in enumerate(run.program.streams):
         for j, e in enumerate(stream.events, 1):
             if e.kind is EventKind.ASYNC and e.engine is Engine.TMA and e.barrier < 0:

@@ -13,6 +13,7 @@ from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique
 from .cohorts import ALL_JOINS, MEET, cohorts, reach
 from .examples import document, sync, task
+from .places import where
 
 CODE, NAME = "WD208", "participation"
 
@@ -28,6 +29,8 @@ def examine(run: Run) -> Iterator[Finding]:
     for i in run.incidents("misassigned"):
         if cohorts(run, i) == MEET:
             yield _crowded(run, i)
+    for i in run.incidents("cluster_order"):
+        yield _out_of_turn(run, i)
     for b, barrier in enumerate(run.program.barriers):
         if barrier.side == "cluster":
             yield from _cluster(run, b)
@@ -92,6 +95,23 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
         expected=f"{plural(most, 'time')} by every warp",
         actual=listed(f"{task}: {'-'.join(map(str, sorted(found)))}" for task, found in times.items()),
         notes=("the others wait until its warps have left the kernel",) if not stuck else (),
+    )
+
+
+def _out_of_turn(run: Run, i: Incident) -> Finding:
+    event = run.event(i.stream, i.index)
+    again = event.kind is EventKind.CLUSTER_ARRIVE
+    does = "arrives at the cluster's barrier again" if again else "waits for the cluster's barrier"
+    lacks = "without a wait for the generation before" if again else "without having arrived at it"
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, i.stream, i.index)} {does} {lacks}: that is undefined",
+        ops=(event.op,),
+        tasks=(run.task(i.stream),),
+        expected="arrive and wait in turn, by every thread",
+        actual=f"{'arrive, arrive' if again else 'wait'} {'without wait' if again else 'without arrive'}",
+        witness=prefix_steps(run, join_clocks(run, (i.stream, i.index, i.base)), [(i.stream, i.index, "")]),
     )
 
 

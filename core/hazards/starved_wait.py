@@ -22,6 +22,8 @@ def examine(run: Run) -> Iterator[Finding]:
         return
     diagnosis = diagnose(run)
     for w in diagnosis.starved:
+        if diagnosis.stuck[w].event.drain:
+            continue  # WD218 says so
         yield _finding(run, diagnosis.stuck[w], diagnosis.stuck)
 
 

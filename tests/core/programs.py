@@ -199,3 +199,56 @@ def _mutate(streams: list[list[Event]], counts: list[int], rng: random.Random) -
                 events[i] = e._replace(number=None, parity=e.number & 1)
             elif e.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
                 events[i] = e._replace(number=1)
+
+
+def cluster_program(rng: random.Random) -> Program:
+    """Two CTAs of one or two warps each: remote and multicast arrivals, copies to both, the barrier of the cluster in two
+    halves (a warp's arrivals and waits in turn, but not all warps equally often)."""
+    ctas = [0, 1] if rng.random() < 0.6 else [0, 0, 1]
+    counts = [rng.choice((1, 1, 2)) for _ in range(4)]  # the first two are CTA 0's
+    meeting = len(counts)
+    barriers = [
+        Barrier(f"b{i % 2}@{i // 2}", BarrierKind.MBARRIER, n, f"b{i % 2}", "raw", cta=i // 2)
+        for i, n in enumerate(counts)
+    ]
+    barriers.append(Barrier("cluster", BarrierKind.CLUSTER, len(ctas), "", "cluster"))
+    streams = []
+    for w, cta in enumerate(ctas):
+        stream = Stream(f"t{w}", 0, 1, (0,), cta=cta)
+        events = _cluster_events(rng, cta, meeting)
+        stream.events = [e._replace(op=f"t{w}.{i:02d}") for i, e in enumerate(events)]
+        streams.append(stream)
+    return Program(tuple(streams), tuple(barriers))
+
+
+def _cluster_events(rng: random.Random, cta: int, meeting: int) -> list[Event]:
+    turns, joined, waiting, events = [-1, -1], 0, False, []
+    for _ in range(rng.randint(1, 6)):
+        b, pick = rng.randrange(2), rng.random()
+        own, other = 2 * cta + b, 2 * (1 - cta) + b
+        if pick < 0.25:
+            turns[b] += rng.choice((0, 1, 1, 1))
+            events.append(wait(own, turns[b]))
+        elif pick < 0.50:
+            event = rng.choice((arrive, arrive, mma_commit, lambda b: arm(b, 1)))(rng.choice((own, other)))
+            both = rng.random() < 0.4
+            events.append(event._replace(also=(own + other - event.barrier,)) if both else event)
+        elif pick < 0.62:
+            events += [far(tma(b, 1, b), c) for b, c in ((own, cta), (other, 1 - cta)) if rng.random() < 0.7]
+        elif pick < 0.76:
+            events.append(far(rng.choice((st, ld))(b), rng.choice((cta, cta, 1 - cta))))
+        elif pick < 0.80:
+            events.append(far(start(Engine.TCGEN05, b), rng.randrange(2)))
+        elif waiting:
+            events.append(Event(EventKind.CLUSTER_WAIT, "", barrier=meeting, number=joined - 1))
+            waiting = False
+        else:
+            events.append(Event(EventKind.CLUSTER_ARRIVE, "", barrier=meeting, number=joined))
+            joined, waiting = joined + 1, True
+    return events
+
+
+def far(event: Event, cta: int) -> Event:
+    """``event`` on the memory of CTA ``cta``."""
+    moved = tuple(a._replace(space=f"smem@{cta}" if cta else "smem", cta=cta) for a in event.accesses)
+    return event._replace(accesses=moved)

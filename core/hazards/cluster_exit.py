@@ -1,0 +1,117 @@
+"""WD703  cluster-exit: a CTA may have exited while a peer still touches its shared memory or mbarriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..document import Engine, OpKind
+from ..findings import Finding
+from ..program import BarrierKind, Event, EventKind
+from ..races import TCGEN, Record
+from ..run import Run
+from .base import Hazard, error, unique
+from .examples import buffer, document, op, task, work
+from .places import where
+
+CODE, NAME = "WD703", "cluster-exit"
+
+
+class Touch(NamedTuple):
+    """Event ``index`` (1-based) of ``stream`` touches CTA ``cta``; ``known`` is whether a warp of that CTA, at its end,
+    knows it done."""
+
+    stream: int
+    index: int
+    cta: int
+    known: bool
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Remote arrivals, copies, accesses and MMAs that no warp of the CTA that they reach knows to be done at its end."""
+    if run.execution.stopped or run.execution.blocked or run.machine.ctas == 1:
+        return
+    for touch in _last_touches(run):
+        if not touch.known:
+            yield _finding(run, touch)
+
+
+def _last_touches(run: Run) -> Iterator[Touch]:
+    """Of each op, the last touch of each other CTA: when that is known, so are those before it."""
+    streams, each = run.program.streams, max(1, run.machine.per_cta)
+    for w, stream in enumerate(streams):
+        seen: set[tuple] = set()  # what an op reaches is the same in every iteration
+        for j in range(len(stream.events), 0, -1):
+            event = stream.events[j - 1]
+            if (key := (event.op, event.kind, event.barrier // each)) in seen:
+                continue
+            seen.add(key)
+            for cta in _reached(run, event) - {stream.cta}:
+                others = (u for u, other in enumerate(streams) if other.cta == cta)
+                yield Touch(w, j, cta, any(_knows(run, w, j, event, u) for u in others))
+
+
+def _reached(run: Run, event: Event) -> set[int]:
+    """The CTAs whose memory or mbarriers ``event`` touches."""
+    found = {a.cta for a in event.accesses}
+    if event.kind not in (EventKind.WAIT, EventKind.TRY):
+        barriers = (run.barrier(b) for b in event.barriers)
+        found |= {b.cta for b in barriers if b.kind is BarrierKind.MBARRIER}
+    return found
+
+
+def _knows(run: Run, w: int, j: int, event: Event, u: int) -> bool:
+    """Whether stream ``u``, at its end, knows what event ``j`` of stream ``w`` does to be done."""
+    execution, end = run.execution, run.execution.base[u]
+    if event.kind is EventKind.COMMIT_ARRIVE:
+        return execution.committed(w, j, end)
+    if event.kind is not EventKind.ASYNC:
+        return end[w] >= j
+    if event.barrier >= 0:  # its phase is that of the barrier's last copy, or an earlier one
+        landed = execution.landing.get(event.barrier)
+        return landed is not None and end[execution.n + event.barrier] > landed[2]
+    if event.engine is Engine.TCGEN05:
+        record = Record(w, j, TCGEN, j, end, event, event.accesses[0])
+        return execution.races.finished(record, u, execution.at[u] + 1, end)
+    return False
+
+
+def _finding(run: Run, touch: Touch) -> Finding:
+    event = run.event(touch.stream, touch.index)
+    remote = [run.barrier(b) for b in event.barriers if run.barrier(b).cta == touch.cta]
+    what = remote[0].name if remote else ""
+    places = unique(a.resource for a in event.accesses if a.cta == touch.cta)
+    what = what or f"{places[0]} of CTA {touch.cta}"
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, touch.stream, touch.index)} touches {what}, but nothing keeps CTA {touch.cta} from having exited",
+        ops=(event.op,),
+        resources=unique((*(b.resource for b in remote), *places)),
+        tasks=(run.task(touch.stream),),
+        expected=f"a warp of CTA {touch.cta} that waits for it, or a cluster barrier behind it in all CTAs",
+        actual=f"no warp of CTA {touch.cta} waits for it",
+    )
+
+
+def _peers(*end):
+    fill, read = work("x", "fill"), work("x", "read", ctas="peer")
+    return document(
+        "the CTAs part together" if end else "a CTA reads its peer's memory and does not say when it is done",
+        task("exchange", 0, 1, fill, op(OpKind.CLUSTER_SYNC), read, *end),
+        resources=(buffer("x"),),
+        symbols=(),
+        cluster=(2, 1, 1),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="No CTA exits while a peer may still touch its memory or barriers.",
+    why="The shared memory of a CTA that has exited belongs to nobody, or to the next CTA: a remote access is a fault of "
+    "the whole launch, a remote arrival lands on another kernel's barrier.",
+    bad=_peers(),
+    good=_peers(op(OpKind.CLUSTER_SYNC)),
+    examine=examine,
+)

@@ -1,0 +1,90 @@
+"""WD704  cross-cta-trips: CTAs that share a pipeline run their loops over it a different number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..clusters import looked_at, runs_in
+from ..document import Document, Loop, Node, Op, OpKind
+from ..expressions import Symbol, symbols_of
+from ..findings import Finding
+from ..machine import Machine
+from ..unroll import PIPELINE_KINDS
+from .base import Hazard, error, unique
+from .examples import K, acquire, commit, document, fence, loop, op, release, ring, task, wait, work
+
+CODE, NAME = "WD704", "cross-cta-trips"
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """Loops over a symbol with a value for each CTA, around ops on a pipeline whose barriers several CTAs share."""
+    ctas = looked_at(document)
+    if ctas == 1 or not any(s.per_cta for s in document.symbols):
+        return
+    for name in sorted(Machine(document).crossing):
+        found = [
+            (c, t.name, *use) for c in range(ctas) for t in document.tasks for use in _uses(t.body, c, name)
+        ]
+        counted = [use for use in found if use[3]]
+        if len({c for c, *_ in found}) > 1 and counted:
+            yield _finding(name, counted)
+
+
+def _uses(nodes: tuple[Node, ...], cta: int, name: str, bound: str = "") -> Iterator[tuple[str, str]]:
+    """The ops of CTA ``cta`` on pipeline ``name``, with the symbol of its own that decides how often each runs."""
+    for node in nodes:
+        if isinstance(node, Op):
+            if node.target == name and node.kind in PIPELINE_KINDS:
+                yield node.id, bound
+        elif runs_in(node, cta):
+            own = [
+                s.name
+                for e in ((node.start, node.stop, node.step) if isinstance(node, Loop) else ())
+                for s in symbols_of(e)
+                if s.per_cta
+            ]
+            yield from _uses(node.body, cta, name, own[0] if own else bound)
+
+
+def _finding(name: str, uses: list[tuple[int, str, str, str]]) -> Finding:
+    symbols = unique(symbol for *_, symbol in uses)
+    return error(
+        CODE,
+        NAME,
+        f"the CTAs of the cluster share {name}, but each runs its loop over it as often as its own {symbols[0]} says",
+        ops=unique(id for _, _, id, _ in uses),
+        resources=(name,),
+        tasks=unique(task for _, task, _, _ in uses),
+        expected="one trip count for all CTAs that share the pipeline",
+        actual=f"{symbols[0]} may differ between CTAs",
+        notes=(
+            "give all CTAs of a cluster work of one size (a multiple of the cluster's size for each group), or leave the "
+            "pipeline within a CTA",
+        ),
+    )
+
+
+def _grouped(trips: Symbol):
+    end = op(OpKind.CLUSTER_SYNC)
+    return document(
+        "CTAs of one cluster work on groups of different sizes"
+        if trips.per_cta
+        else "CTAs work on groups of one size",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"), stop=trips), end),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"), stop=trips), end),
+        resources=(ring(cta_layout=(1, 2, 1, 1)),),
+        symbols=(trips,),
+        cluster=(2, 1, 1),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="CTAs that share a pipeline run the same trip counts.",
+    why="A stage is full, or free again, only when every CTA has done its part: the CTA with more iterations waits for "
+    "ever, or takes the other's next tile for its own.",
+    bad=_grouped(Symbol("k_of_group", 0, per_cta=True)),
+    good=_grouped(K),
+    check=check,
+)

@@ -1,0 +1,78 @@
+"""WD218  wrong-drain: a task drains a pipeline at its end, and not all that it filled is released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..diagnosis import diagnose
+from ..document import GuardKind, OpKind
+from ..expressions import Symbol
+from ..findings import Finding
+from ..run import Run, agent_name, prefix_steps
+from ..tree import ops_of
+from .base import Hazard, error, unique
+from .examples import acquire, commit, document, fence, guard, loop, op, release, ring, task, wait, work
+from .places import state
+
+CODE, NAME = "WD218", "wrong-drain"
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Tasks that wait for ever at their end for stages which nobody releases."""
+    if run.execution.stopped or not run.execution.blocked:
+        return
+    found: dict[str, tuple[int, int]] = {}
+    diagnosis = diagnose(run)
+    for stuck in (diagnosis.stuck[w] for w in diagnosis.starved):
+        lapped = run.execution.state[stuck.barrier].completed > (stuck.event.number or 0)
+        if stuck.event.drain and not lapped:  # WD205 speaks of the other
+            found.setdefault(run.barrier(stuck.barrier).resource, (stuck.stream, stuck.barrier))
+    for resource, (w, b) in found.items():
+        yield _finding(run, resource, w, b)
+
+
+def _finding(run: Run, resource: str, w: int, b: int) -> Finding:
+    j = run.execution.at[w] + 1
+    ops = [
+        (t.name, o.id)
+        for t in run.document.tasks
+        for o in ops_of(t)
+        if o.target == resource and o.kind in (OpKind.WAIT, OpKind.RELEASE)
+    ]
+    return error(
+        CODE,
+        NAME,
+        f"{agent_name(run, w)} drains {resource} at its end, as other CTAs arrive on it, but {run.barrier(b).name} is not "
+        "released as often as it was filled",
+        ops=unique((run.event(w, j).op, *(id for _, id in ops))),
+        resources=(resource,),
+        tasks=unique((run.task(w), *(name for name, _ in ops))),
+        expected="every stage that was filled is released",
+        actual=state(run, b),
+        witness=prefix_steps(run, run.execution.at, [(w, j, "waits at its end, for ever")]),
+    )
+
+
+def _delayed(*last):
+    lagging = guard(GuardKind.EVERY, release("ab"), loop="k", start=1)
+    end, trips = op(OpKind.CLUSTER_SYNC), Symbol("k_tiles", 1)
+    return document(
+        "every stage is given back" if last else "a shared ring whose last stage is not given back",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"), stop=trips), end),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), lagging, stop=trips), *last, end),
+        resources=(ring(cta_layout=(1, 2, 1, 1), advance_on_wait=True),),
+        symbols=(trips,),
+        cluster=(2, 1, 1),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="What a task drains at its end is released: every stage of a pipeline that CTAs share.",
+    why="A producer may not leave while consumers of other CTAs still arrive on its barriers, so it waits for all stages "
+    "that it has filled: one that is never released keeps the kernel from ending.",
+    bad=_delayed(),
+    good=_delayed(release("ab")),
+    examine=examine,
+)
