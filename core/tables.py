@@ -58,7 +58,8 @@ def _declarations(document: Document) -> Iterable[str]:
         yield f"{barrier.name}: named barrier {barrier.id}, {barrier.threads} threads"
     for mbarrier in document.mbarriers:
         count = "derived" if mbarrier.count is None else mbarrier.count
-        yield f"{mbarrier.name}: {mbarrier.stages} mbarrier(s), count {count}"
+        scope = f", scope {mbarrier.scope}" if mbarrier.scope else ""
+        yield f"{mbarrier.name}: {mbarrier.stages} mbarrier(s), count {count}{scope}"
     for group in document.groups:
         yield f"{group.name}: {group.kind} groups"
 
