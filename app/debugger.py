@@ -23,6 +23,7 @@ WAITS = (
     EventKind.WAIT,
     EventKind.GROUP_WAIT,
     EventKind.GROUP_WAIT_READ,
+    EventKind.DRAIN,
     EventKind.SYNC,
     EventKind.CLUSTER_WAIT,
 )

@@ -49,8 +49,16 @@ from .authoring.synchronisation import (
     cluster_wait,
     fence_proxy_async,
     sync_warp,
+    wgmma_fence,
 )
 from .authoring.tasks import Task
+from .authoring.tensor_core import (
+    tcgen05_commit,
+    tcgen05_fence_after,
+    tcgen05_fence_before,
+    tcgen05_wait_ld,
+    tcgen05_wait_st,
+)
 from .authoring.values import StageInfo, TaskLocalVariable
 from .authoring.works import consumer_work, producer_work
 from .document import Document, Engine, Footprint, Part, Signal, Space, Storage
@@ -139,8 +147,14 @@ __all__ = [
     "schedule",
     "symbol",
     "sync_warp",
+    "tcgen05_commit",
+    "tcgen05_fence_after",
+    "tcgen05_fence_before",
+    "tcgen05_wait_ld",
+    "tcgen05_wait_st",
     "to_python",
     "verify",
+    "wgmma_fence",
     "when_false",
     "when_true",
     "work_tile_loop",

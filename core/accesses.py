@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .document import Engine, Op, Resource, Space, Task, Token, Work
-from .footprints import byte_range, cut, engine_of, footprint_of, stage_bytes, tx_bytes
+from .footprints import byte_range, cut, footprint_of, stage_bytes, tx_bytes
 from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream, in_cta
 from .routes import copied_to
+from .tensor_core import COMMITTED
+from .tensor_memory import QUARTERS, by_threads, has_lanes, issued_as, merged, quarter, slices, space_of
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
 View = tuple[str, int, Ranges]  # resource, stage, and the bytes of it
+Places = dict[int, Ranges]  # by quarter of tensor memory's lanes; -1: memory without lanes
 
 
 class WorkEvents:
@@ -61,17 +64,19 @@ class WorkEvents:
     def _make(
         self, op, resource, work, stage, alone, leads, ranked, used: tuple[tuple[str, View], ...]
     ) -> Iterator[Event]:
-        engine = engine_of(resource, work)
-        readers = self._pair(resource, used) if engine is Engine.TCGEN05 else (self.stream.cta,)
+        engine = issued_as(resource, work, self.task)
+        readers = self._pair(resource, used) if engine in COMMITTED else (self.stream.cta,)
         if (engine in LEADER_ENGINES and not leads) or readers[0] != self.stream.cta:
             return
         read = [
             a
             for _, (r, s, b) in used
             for c in readers
-            for a in self._accesses(self.machine.resources[r], s, b, False, c)
+            for a in self._accesses(
+                self.machine.resources[r], s, self._seen_by(engine, r, b, alone), False, c
+            )
         ]
-        own, writes = self._ranges(resource, work, op, alone), work.role == "producer"
+        own, writes = self._own(resource, work, op, engine, alone), work.role == "producer"
         loads = engine is Engine.TMA and writes
         event = Event(
             EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC,
@@ -82,7 +87,7 @@ class WorkEvents:
         )
         if not loads:
             named = targets(self.machine.document, ctas_of(op, work), self.stream.cta, resource.pipeline)
-            reached = readers if engine is Engine.TCGEN05 else named
+            reached = readers if engine in COMMITTED else named
             touched = [a for c in reached for a in self._accesses(resource, stage, own, writes, c)]
             yield event._replace(accesses=tuple(read if work.auxiliary else read + touched))
             return
@@ -90,7 +95,7 @@ class WorkEvents:
         for cta, share in copied_to(
             self.machine.document, resource, found, op, work, self.stream.cta, ranked
         ):
-            piece = tuple(cut(part, share) for part in own)
+            piece = {place: tuple(cut(part, share) for part in parts) for place, parts in own.items()}
             touched = self._accesses(resource, stage, piece, writes, cta)
             barrier = self._completes(op, resource, stage, cta)
             yield event._replace(
@@ -124,27 +129,54 @@ class WorkEvents:
     def _ranges(self, resource: Resource, work: Work, op: Op, alone: bool) -> Ranges:
         """What the stream's warps touch together, as disjoint ranges."""
         footprint, size = footprint_of(resource, work, op, self.task, alone), stage_bytes(resource)
-        merged: list[tuple[int, int]] = []
-        for low, high in sorted(
-            byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps
-        ):
-            if merged and low <= merged[-1][1]:
-                merged[-1] = merged[-1][0], max(high, merged[-1][1])
-            elif low < high:
-                merged.append((low, high))
-        return tuple(merged)
+        return merged(byte_range(footprint, size, w, self.task.num_warps) for w in self.stream.warps)
+
+    def _own(self, resource: Resource, work: Work, op: Op, engine: Engine, alone: bool) -> Places:
+        """What the work itself touches, by quarter of the lanes (-1: of memory that has none)."""
+        if not self._divided(resource):
+            return {-1: self._ranges(resource, work, op, alone)}
+        if not has_lanes(engine, self.task, alone):
+            return dict.fromkeys(range(QUARTERS), self._ranges(resource, work, op, alone))
+        stated, size = op.footprint or work.footprint, stage_bytes(resource)
+        return slices(stated, size, self.task, self.stream.warps, alone)
+
+    def _seen_by(self, engine: Engine, name: str, ranges: Ranges, alone: bool) -> Places:
+        """What an op of ``engine`` reads of a view, by quarter of the lanes."""
+        if not self._divided(self.machine.resources[name]):
+            return {-1: ranges}
+        reached = range(QUARTERS)
+        if by_threads(engine) and has_lanes(engine, self.task, alone):
+            reached = sorted({quarter(self.task, w) for w in self.stream.warps})
+        return dict.fromkeys(reached, ranges)
+
+    def _divided(self, resource: Resource) -> bool:
+        return resource.space is Space.TMEM and self.machine.lanes
 
     def _accesses(
-        self, resource: Resource, stage: int, ranges: Ranges, write: bool, cta: int
+        self, resource: Resource, stage: int, places: Places, write: bool, cta: int
     ) -> list[Access]:
         if resource.pipeline is None and resource.space in UNTRACKED:
             return []
-        base, space = stage * stage_bytes(resource), in_cta(resource.name, cta)
+        base, space = stage * stage_bytes(resource), resource.name
         if resource.space is Space.RMEM:
             space = f"{resource.name}@{self.stream.name}"
         elif resource.name in self.machine.offsets:
             base += self.machine.offsets[resource.name]
-            space = in_cta(resource.space.value, cta)
+            space = resource.space.value
         return [
-            Access(write, space, base + low, base + high, resource.name, stage, cta) for low, high in ranges
+            Access(
+                write,
+                space if resource.space is Space.RMEM else in_cta(_part(space, number), cta),
+                base + low,
+                base + high,
+                resource.name,
+                stage,
+                cta,
+            )
+            for number, ranges in places.items()
+            for low, high in ranges
         ]
+
+
+def _part(space: str, number: int) -> str:
+    return space if number < 0 else space_of(space, number)

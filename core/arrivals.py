@@ -29,6 +29,7 @@ from .document import (
 from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
 from .routes import TMA, Routes, copied_to, routed
+from .tensor_core import COMMITTED
 from .tree import find_work
 
 # pipeline type -> (what makes full complete, what makes empty complete)
@@ -52,7 +53,7 @@ def producer_signal(document: Document, resource: Resource) -> str:
     engines = {engine_of(resource, w) for w in resource.works if w.role == "producer" and not w.auxiliary}
     if Engine.TMA in engines:
         return TMA
-    return pipeline.producer_signal or (Signal.COMMIT if Engine.TCGEN05 in engines else Signal.WARP)
+    return pipeline.producer_signal or (Signal.COMMIT if engines.intersection(COMMITTED) else Signal.WARP)
 
 
 def consumer_signal(document: Document, resource: Resource) -> Signal:

@@ -22,12 +22,14 @@ from time import perf_counter
 
 from . import channels, early_close, meetings, phases
 from .document import Engine
+from .fencing import NOTHING, Fencing, Judged
 from .incidents import Clock, Entry, Incident, Note
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
 from .races import NEVER, SYNC, TCGEN, Races
+from .tensor_core import AWAITED
 
-GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
+GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE, *AWAITED)
 ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
 SLICE = 20_000  # events of one stream between two looks at the clock
@@ -36,9 +38,7 @@ SLICE = 20_000  # events of one stream between two looks at the clock
 class Execution:
     """Runs a program. After `run`: ``incidents``, ``races``, ``fences`` (missing ones), ``blocked``, and the end state."""
 
-    def __init__(
-        self, program: Program, proxied: frozenset[str] = frozenset(), deadline: float | None = None
-    ):
+    def __init__(self, program: Program, judged: Judged = NOTHING, deadline: float | None = None):
         self.program, self.deadline = program, deadline
         streams, barriers = program.streams, program.barriers
         self.n = n = len(streams)
@@ -82,7 +82,8 @@ class Execution:
         self.seen: set[tuple[str, str, int]] = set()
         self.notes: list[Note] = []  # of the works that the program wants noted
         self.stopped = ""
-        self.races = Races(program, proxied, self)
+        self.fencing = Fencing(judged, self)
+        self.races = Races(program, judged, self)
         # in an order that does not depend on how the tasks are listed
         started = [w for w in range(n) if streams[w].events]
         self.ready = deque(sorted(started, key=lambda w: (streams[w].task, streams[w].warp)))
@@ -153,6 +154,10 @@ class Execution:
             EventKind.SYNC_WARP: lambda w, j, e: True,
             EventKind.CLUSTER_ARRIVE: partial(meetings.cluster_arrive, self),
             EventKind.CLUSTER_WAIT: partial(meetings.cluster_wait, self),
+            EventKind.DRAIN: partial(channels.drain, self),
+            EventKind.FENCE_BEFORE: self.fencing.fence_before,
+            EventKind.FENCE_AFTER: self.fencing.fence_after,
+            EventKind.WGMMA_FENCE: self.fencing.fence_wgmma,
         }
         return [table[kind] for kind in EventKind]
 
@@ -160,6 +165,8 @@ class Execution:
     def _work(self, w: int, j: int, e: Event) -> bool:
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, SYNC, 0)
+            if w in self.fencing.touched:
+                self.fencing.note_registers(w, j, e)
         if e.op in self.program.noted:
             self.notes.append(Note(w, j, SYNC, 0, self.base[w], e.op))
         return True
@@ -174,9 +181,13 @@ class Execution:
         elif b >= 0:
             comp, value = self.n + b, self.state[b].completed + 1
         else:
-            comp, value = (TCGEN, j) if engine is Engine.TCGEN05 else (NEVER, 0)
+            comp, value = TCGEN.get(engine, NEVER), j
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, comp, value)
+            if w in self.fencing.touched:
+                self.fencing.note_registers(w, j, e)
+        if engine is Engine.TCGEN05_ST:
+            channels.behind_store(self, w)
         if e.op in self.program.noted:
             self.notes.append(Note(w, j, comp, value, self.base[w], e.op))
         if b >= 0:

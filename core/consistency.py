@@ -29,6 +29,7 @@ TARGETS = {
         OpKind.MBARRIER_ARRIVE_EXPECT,
         OpKind.MBARRIER_WAIT,
         OpKind.MBARRIER_TRY_WAIT,
+        OpKind.TCGEN05_COMMIT,
     ),
 }
 PARITIES = (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)  # whose count is a parity

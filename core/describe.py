@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .document import Engine
 from .program import Barrier, Event, EventKind, Stream, in_cta
 
 
@@ -54,6 +55,14 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
             return f"arrives at the cluster's barrier ({phase(event.number or 0)})"
         case EventKind.CLUSTER_WAIT:
             return f"waits for the cluster ({phase(event.number or 0)})"
+        case EventKind.DRAIN:
+            loads = event.engine is Engine.TCGEN05_LD
+            return f"waits for its {'loads from' if loads else 'stores to'} tensor memory"
+        case EventKind.FENCE_BEFORE | EventKind.FENCE_AFTER:
+            side = "before" if event.kind is EventKind.FENCE_BEFORE else "after"
+            return f"fences tcgen05 {side} it meets others"
+        case EventKind.WGMMA_FENCE:
+            return "fences its registers for wgmma"
     return _accesses(event, name)
 
 

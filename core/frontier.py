@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from .clocks import Execution
 from .cuts import Cut
-from .races import GENERIC, SYNC, TCGEN, Record
+from .races import BY_COMMIT, GENERIC, SYNC, Record
 
 KNOWN = 1 << 60  # more than any clock value: known to all
 
@@ -50,6 +50,9 @@ class Frontier:
             key: (len(passes), frozenset(done - turn for turn, (_, done) in enumerate(passes)))
             for key, passes in e.parities.items()
         }
+        self.entering = [w for w in self.active if e.fencing.enters[w]]
+        self.after = {w: e.fencing.after[w] for w in self.entering if w in e.fencing.after}
+        self.touched = {w: since for w, since in e.fencing.touched.items() if w in self.active}
         self.writes = [self._record(e, x) for x in e.races.write]
         self.written = [x is not None for x in e.races.write]
         self.use = list(e.races.use)
@@ -88,14 +91,20 @@ class Frontier:
         fence: int | None = KNOWN
         if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
             fence = e.races.fence_after(x)
+        watched = x.access.resource in e.races.tensor
+        if watched and e.fencing.must_leave(x):
+            fence = e.fencing.left(x)
         commits: tuple[tuple[int, int], ...] = ()
-        if x.component == TCGEN:
+        if x.component in BY_COMMIT:
             commits = tuple(sorted(_commits(e, x)))
         done = (
             self.low[x.component] >= x.value
             if x.component >= 0
             else (x.component == SYNC and self.low[x.stream] >= x.index)
             or any(self.low[e.n + b] >= g for b, g in commits)
+        )
+        done = done and not (
+            watched and any(not e.fencing.entered(x, w) for w in self.entering if w != x.stream)
         )
         if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
             return None

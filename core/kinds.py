@@ -23,7 +23,11 @@ class Engine(StrEnum):
     WARP = "warp"  # the calling threads, generic proxy, done when the op is done
     TMA = "tma"  # bulk tensor copy into shared memory, async proxy, completes bytes on an mbarrier
     WGMMA = "wgmma"  # async proxy reads of shared memory, register accumulators, ends with its wgmma group
-    TCGEN05 = "tcgen05"  # async proxy, ends with a commit to an mbarrier
+    TCGEN05 = "tcgen05"  # MMA: async proxy, ends with a commit to an mbarrier
+    TCGEN05_CP = "tcgen05_cp"  # copy from shared into tensor memory, ends as an MMA does
+    TCGEN05_SHIFT = "tcgen05_shift"  # moves rows of tensor memory, ends as an MMA does
+    TCGEN05_LD = "tcgen05_ld"  # each warp reads its lanes of tensor memory, ends with its tcgen05.wait::ld
+    TCGEN05_ST = "tcgen05_st"  # each warp writes its lanes of tensor memory, ends with its tcgen05.wait::st
     CP_ASYNC = "cp_async"  # non-bulk copy, generic proxy, ends with its cp.async group
     BULK_STORE = "bulk_store"  # bulk copy out of shared memory, async proxy, ends with its bulk group
 
@@ -60,6 +64,14 @@ class OpKind(StrEnum):
     MBARRIER_TRY_WAIT = "mbarrier_try_wait"  # whether that phase is over; the phases' turn stays
     FENCE_PROXY_ASYNC = "fence_proxy_async"  # no target
     SYNC_WARP = "sync_warp"
+    WGMMA_FENCE = "wgmma_fence"
+    TCGEN05_WAIT_LD = "tcgen05_wait_ld"
+    TCGEN05_WAIT_ST = "tcgen05_wait_st"
+    TCGEN05_FENCE_BEFORE = "tcgen05_fence_before"
+    TCGEN05_FENCE_AFTER = "tcgen05_fence_after"
+    TCGEN05_COMMIT = (
+        "tcgen05_commit"  # raw mbarrier: one arrival when this warp's mma, cp and shift so far are done
+    )
     CLUSTER_SYNC = "cluster_sync"
     CLUSTER_ARRIVE = "cluster_arrive"
     CLUSTER_WAIT = "cluster_wait"

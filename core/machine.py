@@ -24,10 +24,12 @@ from .program import Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
 from .retries import retries
 from .routes import Routes
+from .tensor_core import COMMITTED
+from .tensor_memory import divided
 from .tree import ops_of, walk
 
-# Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor and tcgen05.mma).
-LEADER_ENGINES = (Engine.TMA, Engine.TCGEN05)
+# Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor, tcgen05.mma, .cp, .shift and .commit).
+LEADER_ENGINES = (Engine.TMA, *COMMITTED)
 
 
 class Machine:
@@ -40,6 +42,7 @@ class Machine:
         self.groups = {g.name: g.kind for g in document.groups}
         self.offsets = layout(document).offsets
         self.ctas = looked_at(document)
+        self.lanes = divided(document)  # whether the lanes of tensor memory must be told apart
         self.barriers: list[Barrier] = []
         self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0, in CTA 0
         self.producer: dict[str, str] = {}
@@ -206,6 +209,8 @@ class Machine:
     def _led(self, op: Op) -> bool:
         """Whether the task's first warp does something in ``op`` that the others do not."""
         each = (Signal.WARP, Signal.THREAD)
+        if op.kind is OpKind.TCGEN05_COMMIT:
+            return True
         if op.kind is OpKind.ACQUIRE:
             return self.producer.get(op.target) == TMA
         if op.kind is OpKind.COMMIT:

@@ -39,12 +39,13 @@ from .clocks import Execution
 from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
+from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
 from .long_loops import Meant, first_value
 from .machine import Machine
 from .program import EventKind, Program
-from .run import Run, shared_memory
+from .run import Run
 from .shift import same
 from .sweep import REACH, Paused, sweep
 from .unroll import trip_count
@@ -210,7 +211,7 @@ class Prover:
         cutting = cut(self.machine, self.growth, values)
         program, document = cutting.program, self.machine.document
         self.uses = self.uses or Uses(self.machine, program)
-        execution = Paused(program, shared_memory(document), self.deadline)
+        execution = Paused(program, judged(document), self.deadline)
         different = set(cutting.missing) | self.hopeless
         opened: dict[tuple, Frontier] = {}
         marks = {c.key: c.marks for c in cutting.cuts}

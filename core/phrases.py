@@ -34,6 +34,9 @@ def _op(op: Op) -> str:
         if op.ctas:
             shown.append(f"cta={_ctas(op.ctas)}")
         return f"{op.target}.{op.work}({', '.join(shown)})"
+    if op.kind is OpKind.TCGEN05_COMMIT:
+        stage = "" if op.stage is None else f", stage={op.stage}"
+        return f"tcgen05_commit({op.target}{stage}{f', cta={_ctas(op.ctas)}' if op.ctas else ''})"
     name = CALLS.get(op.kind, op.kind.value)
     counted = op.count is not None and (
         op.kind in COUNTED or op.count != 1 or op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)

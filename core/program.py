@@ -32,12 +32,16 @@ class EventKind(IntEnum):
     SYNC_WARP = 14
     CLUSTER_ARRIVE = 15  # cluster barrier: joins generation `number` and goes on
     CLUSTER_WAIT = 16  # cluster barrier: blocks until every warp has joined generation `number` or has exited
+    DRAIN = 17  # tcgen05.wait: blocks until all earlier ops of channel `engine` are complete
+    FENCE_BEFORE = 18  # tcgen05.fence::before_thread_sync
+    FENCE_AFTER = 19  # tcgen05.fence::after_thread_sync
+    WGMMA_FENCE = 20
 
 
 class Access(NamedTuple):
     """Bytes [low, high) of memory ``space`` that an event reads or writes. ``space`` is "smem" or "tmem" for placed storage
-    ("smem@1": of CTA ``cta`` 1), a resource's name for storage without a place, "name@stream" for registers. ``resource``
-    says whose bytes were meant."""
+    ("smem@1": of CTA ``cta`` 1), a resource's name for storage without a place, "name@stream" for registers; a part of
+    the lanes is a space of its own ("tmem:32", `core.tensor_memory`). ``resource`` says whose bytes were meant."""
 
     write: bool
     space: str

@@ -19,6 +19,11 @@ from .tree import find_resource, find_work
 FREE_CALLS = {
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
+    OpKind.WGMMA_FENCE: "wgmma_fence",
+    OpKind.TCGEN05_WAIT_LD: "tcgen05_wait_ld",
+    OpKind.TCGEN05_WAIT_ST: "tcgen05_wait_st",
+    OpKind.TCGEN05_FENCE_BEFORE: "tcgen05_fence_before",
+    OpKind.TCGEN05_FENCE_AFTER: "tcgen05_fence_after",
     OpKind.CLUSTER_SYNC: "cluster_sync",
     OpKind.CLUSTER_ARRIVE: "cluster_arrive",
     OpKind.CLUSTER_WAIT: "cluster_wait",
@@ -135,7 +140,12 @@ class ScheduleWriter:
     # -- ops ------------------------------------------------------------------------------------------------------------
     def op(self, op: Op) -> None:
         """One statement."""
-        if op.kind in FREE_CALLS:
+        if op.kind is OpKind.TCGEN05_COMMIT:
+            given = [self.objects[op.target]]
+            given += [] if op.stage is None else [f"stage={self.integer(op.stage)}"]
+            given += [f"cta={literal(op.ctas)}"] if op.ctas else []
+            self.lines.add(f"{self.imports('tcgen05_commit')}({', '.join(given)})")
+        elif op.kind in FREE_CALLS:
             self.lines.add(f"{self.imports(FREE_CALLS[op.kind])}()")
         elif op.kind in METHODS:
             method, argument = METHODS[op.kind]

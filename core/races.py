@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .document import Engine
 from .program import Access, Event, Program
+from .tensor_core import in_order
 
 if TYPE_CHECKING:
     from .clocks import Execution
+    from .fencing import Judged
     from .incidents import Clock, Note
 
-SYNC, TCGEN, NEVER = (
-    -1,
-    -2,
-    -3,
-)  # instead of a clock component: done with the event, by tcgen05.commit, never known
-IN_ORDER = (Engine.WGMMA, Engine.TCGEN05)  # ops of one warp on such an engine access memory in order
+# Instead of a clock component: done with the event, never known, or by tcgen05.commit (one for each engine, since the last
+# read by one says nothing of the order of the others).
+SYNC, NEVER = -1, -2
+TCGEN = {Engine.TCGEN05: -3, Engine.TCGEN05_CP: -4, Engine.TCGEN05_SHIFT: -5}
+BY_COMMIT = frozenset(TCGEN.values())
 GENERIC = (None, Engine.WARP, Engine.CP_ASYNC)  # engines of the generic proxy
 
 
@@ -65,8 +66,9 @@ class Races:
     """The state of every segment, the races found, the fences missed and the reads that find something else than meant
     (each pair of ops once)."""
 
-    def __init__(self, program: Program, proxied: frozenset[str], execution: Execution) -> None:
-        self.execution, self.proxied = execution, proxied
+    def __init__(self, program: Program, judged: Judged, execution: Execution) -> None:
+        self.execution, self.proxied = execution, judged.proxied
+        self.tensor = judged.tensor if judged.after or judged.before else frozenset()
         self.found: dict[tuple, Pair] = {}
         self.unfenced: dict[tuple, Pair] = {}
         self.misread: dict[tuple, Misread] = {}
@@ -98,7 +100,7 @@ class Races:
             for segment in segments:
                 last = self.write[segment]
                 if last is not None and (last[0] != w or last[2] != SYNC or component != SYNC):
-                    self._check(last, record)
+                    self._check(last, record, segment)
                 if not access.write:
                     found = self.use[segment]
                     if last is None or (found is not None and use is not None and found != use - 1):
@@ -111,14 +113,13 @@ class Races:
                     self.reads[segment] = {}
                     self.use[segment] = use
 
-    def _check(self, x: Record, y: Record) -> None:
+    def _check(self, x: Record, y: Record, segment: int = -1) -> None:
         if not self.finished(x, y.stream, y.index, y.base):
-            same = x.stream == y.stream
-            if same and (
-                x.index == y.index or (x.event.engine is y.event.engine and y.event.engine in IN_ORDER)
-            ):
+            if x.stream == y.stream and (x.index == y.index or self._pipelined(x, y, segment)):
                 return
             self._note(self.found, x, y)
+        elif x.access.resource in self.tensor and y.access.resource in self.tensor and x.stream != y.stream:
+            self.execution.fencing.look(Pair(x, y))
         elif (
             y.component != SYNC
             and y.access.resource in self.proxied
@@ -127,6 +128,19 @@ class Races:
             and not self.fenced(x, y)
         ):
             self._note(self.unfenced, x, y)
+
+    def _pipelined(self, x: Record, y: Record, segment: int) -> bool:
+        """Whether the engines of one warp keep the two in order, perhaps by what came between on the same bytes: the next
+        scale factors are copied in after the MMA that reads the last ones, which comes after their copy."""
+        if in_order(x.event.engine, x.access, y.event.engine, y.access):
+            return True
+        between = self.reads[segment].values() if segment >= 0 else ()
+        return any(
+            r.stream == x.stream
+            and in_order(x.event.engine, x.access, r.event.engine, r.access)
+            and in_order(r.event.engine, r.access, y.event.engine, y.access)
+            for r in between
+        )
 
     def _misread(
         self, read: Record, segments: tuple[int, ...], at: int, found: int | None, use: int | None
@@ -153,7 +167,7 @@ class Races:
             return base[x.component] >= x.value
         if x.component == SYNC:
             return base[x.stream] >= x.index or (x.stream == w and x.index < j)
-        if x.component == NEVER:
+        if x.component not in BY_COMMIT:
             return False
         n = self.execution.n
         for b, commits in self.execution.commits.get(x.stream, {}).items():

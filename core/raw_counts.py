@@ -10,7 +10,7 @@ from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
 from .op_integers import chosen
 from .tree import walk
 
-ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
+ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT, OpKind.TCGEN05_COMMIT)
 BLOCKING = (  # a warp goes on here only once others have come
     OpKind.ACQUIRE,
     OpKind.WAIT,
@@ -47,6 +47,8 @@ def _of_first_phase(task: Task, meant: Callable[[Op], bool], cta: int) -> int:
             continue  # an alternative, or the arrive of another barrier of the array
         stage = chosen(op.stage)
         warps = task.num_warps if warp is None else int(0 <= warp < task.num_warps)
+        if op.kind is OpKind.TCGEN05_COMMIT:  # by the task's first warp
+            warps = min(1, warps)
         counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
         total += warps * (op.count if counted else 1)
     return total

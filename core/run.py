@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from . import describe
 from .clocks import Execution
-from .document import Document, Space
+from .document import Document
+from .fencing import judged
 from .findings import Step
 from .incidents import Incident
 from .machine import Machine
@@ -38,7 +39,8 @@ class Run:
     @property
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
-        return not self.wrong and not self.execution.races.unfenced
+        fencing = self.execution.fencing
+        return not (self.wrong or self.execution.races.unfenced or fencing.missing or fencing.wgmma)
 
     def event(self, w: int, j: int) -> Event:
         """Event ``j`` (1-based) of stream ``w``."""
@@ -91,14 +93,9 @@ def execute_program(
     hurried: Sequence[int] = (),
 ) -> Run:
     """Runs a ``program`` of ``machine``'s document; ``hurried`` as for `Execution.run`."""
-    execution = Execution(program, shared_memory(machine.document), deadline).run(hurried)
+    execution = Execution(program, judged(machine.document), deadline).run(hurried)
     patterns = tuple((k, tuple(v)) for k, v in (conditions or {}).items())
     return Run(machine.document, machine, program, execution, program.values, patterns)
-
-
-def shared_memory(document: Document) -> frozenset[str]:
-    """The resources whose bytes can be reached through two proxies."""
-    return frozenset(r.name for r in document.resources if r.space is Space.SMEM)
 
 
 def prefix_steps(

@@ -2,13 +2,15 @@
 
 A shift is another stage for each stage of a pipeline (all moved on by as many as its cursors), and for each clock component
 a strictly increasing map of its values. The map adds the component's growth between the two cuts to every value that is
-made from now on, and leaves old values, below all of those, as they are. Then each step from the one state has its
+made or asked for from now on; old values, below all of those, may have any counterparts in the same order (a warp that has
+not heard of a ring since the last tile knows another phase of each of its stages). Then each step from the one state has its
 counterpart from the other: joins and comparisons commute with increasing maps, and new values are made at the growing end.
 `core.periodic` says what follows.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from .clocks import Execution
@@ -59,10 +61,8 @@ class _Comparison:
         self.to = list(range(len(self.barriers)))  # barrier -> its counterpart
         self.moved: dict[tuple[str, int], int] = {}  # (pipeline, CTA) -> uses between the cuts
         self.shift = [0] * len(one.base[0])
-        self.oldest_new = [KNOWN] * len(
-            self.shift
-        )  # by component: least value that moves, greatest that stays
-        self.newest_old = [-KNOWN] * len(self.shift)
+        self.pairs: list[dict[int, int]] = [{} for _ in self.shift]  # by component: value -> its counterpart
+        self.asked = [KNOWN] * len(self.shift)  # the least value that may still be asked for
 
     def run(self) -> None:
         one, two = self.one, self.two
@@ -117,16 +117,12 @@ class _Comparison:
 
     def value(self, c: int, a: int, b: int) -> None:
         """Holds a value of component ``c`` against its counterpart."""
-        if a == b == KNOWN:
-            return
-        if b == a + self.shift[c]:
-            if self.shift[c] and a < self.oldest_new[c]:
-                self.oldest_new[c] = a
-        elif a == b:
-            if a > self.newest_old[c]:
-                self.newest_old[c] = a
-        else:
+        if self.pairs[c].setdefault(a, b) != b:
             raise Different
+
+    def ask(self, c: int, a: int) -> None:
+        """A value of component ``c`` that the events to come may name: it must be one that moves."""
+        self.asked[c] = min(self.asked[c], a)
 
     def clock(self, a, b, skip: int = -1) -> None:
         for c in range(len(a)):
@@ -134,7 +130,8 @@ class _Comparison:
                 self.value(c, a[c], b[self.component(c)])
 
     def zones(self) -> None:
-        """Old values lie below all that move, and below all that are still to be made or asked for."""
+        """Counterparts are in the same order; those that do not move with their component lie below all that are still to be
+        made or asked for."""
         most = dict.fromkeys(self.e.channel.values(), 0)
         for w, stream in enumerate(self.streams):
             for event in stream.events:
@@ -142,19 +139,24 @@ class _Comparison:
                     c = self.e.channel.get((w, event.engine))
                     if c is not None:
                         most[c] = max(most[c], event.number or 0)
+        channels = {c + half: (key, c) for key, c in self.e.channel.items() for half in (0, 1)}
         for c, shift in enumerate(self.shift):
-            if not shift:
+            pairs = sorted((a, b) for a, b in self.pairs[c].items() if a != KNOWN)
+            self.need(all(x[1] < y[1] for x, y in pairwise(pairs)))
+            self.need(self.pairs[c].get(KNOWN, KNOWN) == KNOWN and (not pairs or pairs[-1][1] < KNOWN))
+            old, its = next((p for p in reversed(pairs) if p[1] != p[0] + shift), (-KNOWN, -KNOWN))
+            if old == -KNOWN:
                 continue
-            old = self.newest_old[c]
-            self.need(old < self.oldest_new[c])
+            self.need(old < self.asked[c] and its < self.asked[c] + shift)
             if c < self.n:
-                self.need(old <= self.one.at[c])
+                self.need(old <= self.one.at[c] and its <= self.two.at[c])
             elif c - self.n < len(self.barriers):
-                self.need(old <= self.one.state[c - self.n].completed - 2)
-        for key, c in self.e.channel.items():
-            if self.shift[c]:
-                old = max(self.newest_old[c], self.newest_old[c + 1])
-                self.need(old < self.one.groups[key].committed - most[c])
+                done, then = self.one.state[c - self.n], self.two.state[self.to[c - self.n]]
+                self.need(old <= done.completed - 2 and its <= then.completed - 2)
+            else:
+                key, first = channels[c]
+                self.need(old < self.one.groups[key].committed - most[first])
+                self.need(its < self.two.groups[key].committed - most[first])
 
     # -- what decides the events to come --------------------------------------------------------------------------------
     def unroller(self) -> None:
@@ -171,6 +173,7 @@ class _Comparison:
             step = marks[1].turns.get(b, 0) - turn if marks[0] else 0
             self.need(step == self.shift[self.n + b])
             self.value(self.n + b, turn, turn + step)
+            self.ask(self.n + b, turn)
         for w, b in self.of.parities:
             self.need(w not in self.one.active or self.shift[self.n + b] % 2 == 0)
 
@@ -196,6 +199,7 @@ class _Comparison:
                 c = self.n + self.machine.barrier(name, side, use % stages, self.streams[w].cta)
                 generation = use // stages - less
                 self.value(c, generation, generation + self.shift[c])
+                self.ask(c, generation)
 
     def events(self, a: Event, b: Event) -> None:
         """Of a stream that is blocked before its mark: an event up to there."""
@@ -205,6 +209,7 @@ class _Comparison:
         if a.kind in NUMBERED and a.number is not None:
             self.need(b.number == a.number + self.shift[self.n + a.barrier])
             self.value(self.n + a.barrier, a.number, b.number)
+            self.ask(self.n + a.barrier, a.number)
         else:
             self.need(a.number == b.number and a.parity == b.parity)
             self.need(a.parity is None or self.shift[self.n + a.barrier] % 2 == 0)
@@ -228,6 +233,10 @@ class _Comparison:
             else:
                 self.need(one.at[w] == two.at[w])
         self.need(one.heard == two.heard)
+        self.need(one.touched == two.touched and one.after.keys() == two.after.keys())
+        for w, (index, base) in one.after.items():
+            self.value(w, index, two.after[w][0])
+            self.clock(base, two.after[w][1], skip=w)
         self.need(one.inside.keys() == two.inside.keys())
         for w, generation in one.inside.items():
             b = self.streams[w].events[one.at[w]].barrier

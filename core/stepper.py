@@ -14,12 +14,9 @@ from . import phases
 from .document import Engine
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
+from .tensor_core import COMMITTED, in_order
 
-IN_ORDER = (
-    Engine.WGMMA,
-    Engine.TCGEN05,
-)  # these engines end their operations of one warp in the order of issue
-GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
+GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
 MEETS = (EventKind.SYNC, EventKind.BAR_ARRIVE, EventKind.CLUSTER_ARRIVE)
 CONTRIBUTIONS = (*ARRIVALS, EventKind.ASYNC, EventKind.EXPECT, *MEETS)
@@ -190,6 +187,10 @@ class Stepper:
 
     def _covered(self, state: State, w: int, event: Event) -> bool:
         """Whether the groups that a group wait is for have ended."""
+        if event.kind is EventKind.DRAIN:
+            return not any(
+                self._drained(w, state.at[w], f.event, event) for f in state.flights if f.stream == w
+            )
         done = self._events[w][: state.at[w]]
         committed = sum(e.kind is EventKind.GROUP_COMMIT and e.engine is event.engine for e in done)
         oldest_open = phases.complete_after_wait(phases.Groups(committed), event.number or 0)
@@ -202,18 +203,31 @@ class Stepper:
             for f in mine
         )
 
+    def _drained(self, w: int, now: int, i: int, event: Event) -> bool:
+        """Whether the tcgen05.wait ``event`` is for operation ``i``: its own kind, or a load with a store behind it."""
+        engine = self._events[w][i].engine
+        if engine is event.engine:
+            return True
+        behind = self._events[w][i + 1 : now] if engine is Engine.TCGEN05_LD else ()
+        return any(e.engine is Engine.TCGEN05_ST and e.kind is EventKind.ASYNC for e in behind)
+
     # Engines
 
     def _can_end(self, state: State, flight: Flight) -> bool:
         event = self.event_of(flight)
         commit = event.kind is EventKind.COMMIT_ARRIVE  # comes after the MMAs before it
-        if not commit and event.engine not in IN_ORDER:
-            return True
-        engine = Engine.TCGEN05 if commit else event.engine
-        before = (
-            self.event_of(f) for f in state.flights if f.stream == flight.stream and f.event < flight.event
-        )
-        return not any(e.engine is engine and e.kind is EventKind.ASYNC for e in before)
+        before = [
+            self.event_of(f)
+            for f in state.flights
+            if f.stream == flight.stream
+            and f.event < flight.event
+            and self.event_of(f).kind is EventKind.ASYNC
+        ]
+        if commit:
+            return not any(e.engine in COMMITTED for e in before)
+        if event.engine is Engine.WGMMA:
+            return not any(e.engine is Engine.WGMMA for e in before)
+        return event.engine not in COMMITTED or not any(_first(e, event) for e in before)
 
     def _end(self, state: State, flight: Flight) -> State:
         event = self.event_of(flight)
@@ -230,6 +244,15 @@ class Stepper:
 def joined(events: list[Event]) -> list[int]:
     """How often a stream has arrived at the barrier of the cluster, by how many of its ``events`` it has done."""
     return list(accumulate((e.kind is EventKind.CLUSTER_ARRIVE for e in events), initial=0))
+
+
+def _first(earlier: Event, later: Event) -> bool:
+    """Whether the tensor core ends ``earlier`` before it touches what ``later`` does."""
+    return any(
+        x[1] == y[1] and x[2] < y[3] and y[2] < x[3] and in_order(earlier.engine, x, later.engine, y)
+        for x in earlier.accesses
+        for y in later.accesses
+    )
 
 
 def _group_numbers(events: list[Event]) -> dict[int, int]:

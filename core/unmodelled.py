@@ -10,14 +10,9 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from .arrivals import routes
-from .clusters import MAX_CTAS, looked_at
-from .conditions import condition_keys
-from .document import Document, Engine, Pipeline, Resource, Signal, Space
-from .footprints import engine_of
-from .grid_dependency import dependents
+from .clusters import MAX_CTAS
+from .document import Document, Pipeline
 from .retries import distant_peeks
-from .routes import own_copies
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
@@ -28,39 +23,6 @@ PLAIN = (1, 1, 1, 1)
 def unmodelled(document: Document) -> tuple[str, ...]:
     """One reason for each feature that is not modelled, with the place where it is used; empty if all is."""
     return tuple(dict.fromkeys(_reasons(document)))
-
-
-def assumed(document: Document) -> tuple[str, ...]:
-    """What a verdict takes for granted: a document does not state it, so works are trusted with it."""
-    tensor = (reason for resource in document.resources for reason in _tensor_core(resource))
-    return tuple(dict.fromkeys((*tensor, *_grids(document), *_clusters(document))))
-
-
-def _clusters(document: Document) -> Iterator[str]:
-    """What is not said of the CTAs of a cluster."""
-    if looked_at(document) == 1:
-        return
-    for resource in document.resources:
-        if resource.pipeline and not own_copies(routes(document, resource)):
-            yield (
-                f"the CTAs that share {resource.name} fill its stages together, in equal parts (no work says whom it is "
-                "multicast to)"
-            )
-    if condition_keys(document):
-        yield "a condition at run time comes out alike in all CTAs of a cluster"
-
-
-def _grids(document: Document) -> Iterator[str]:
-    """What no edge says of the grids before and behind this one."""
-    barriers = [r for r in document.resources if r.space is Space.PDL]
-    waiting = [r.name for r in barriers if any(w.role == "consumer" for w in r.works)]
-    if waiting and not dependents(document, waiting):
-        yield f"nothing here depends on the preceding grid (no edge of the graph leads from {waiting[0]})"
-    if barriers and not waiting:
-        yield f"no preceding grid still runs when this one starts ({barriers[0].name}: nobody waits for it)"
-    for r in barriers:
-        if dict(r.params).get("successor_waits") is False:
-            yield f"works fence their stores at the scope of the GPU before {r.name} launches the next grid"
 
 
 def known_target(target: str) -> bool:
@@ -90,15 +52,3 @@ def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
         yield f"stages that lanes share are not modelled ({name}: interleave {pipeline.interleave})"
     if pipeline.type == "ClcFetchAsync":
         yield f"the protocol of a dynamic tile scheduler is not modelled ({name})"
-
-
-def _tensor_core(resource: Resource) -> Iterator[str]:
-    """tcgen05 works, tensor memory, and barriers that tcgen05.commit arrives on."""
-    works = [w.name for w in resource.works if engine_of(resource, w) is Engine.TCGEN05]
-    pipeline = resource.pipeline
-    committed = pipeline and (
-        Signal.COMMIT in (pipeline.producer_signal, pipeline.consumer_signal) or "Umma" in pipeline.type
-    )
-    if works or committed or resource.space is Space.TMEM:
-        where = f"{resource.name}.{works[0]}" if works else resource.name
-        yield f"works fence and wait for tcgen05 rightly, and tensor memory is there when they use it ({where})"

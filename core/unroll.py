@@ -11,7 +11,7 @@ from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, targets, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
-from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
+from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .expressions import Integer, evaluate
 from .limits import in_time
 from .machine import Machine
@@ -28,6 +28,14 @@ GROUP_KINDS = {
     OpKind.GROUP_WAIT: EventKind.GROUP_WAIT,
     OpKind.GROUP_WAIT_READ: EventKind.GROUP_WAIT_READ,
 }
+FENCES = {
+    OpKind.FENCE_PROXY_ASYNC: EventKind.FENCE,
+    OpKind.SYNC_WARP: EventKind.SYNC_WARP,
+    OpKind.WGMMA_FENCE: EventKind.WGMMA_FENCE,
+    OpKind.TCGEN05_FENCE_BEFORE: EventKind.FENCE_BEFORE,
+    OpKind.TCGEN05_FENCE_AFTER: EventKind.FENCE_AFTER,
+}
+DRAINS = {OpKind.TCGEN05_WAIT_LD: Engine.TCGEN05_LD, OpKind.TCGEN05_WAIT_ST: Engine.TCGEN05_ST}
 NAMED_KINDS = {OpKind.BARRIER_SYNC: EventKind.SYNC, OpKind.BARRIER_ARRIVE: EventKind.BAR_ARRIVE}
 
 
@@ -229,10 +237,10 @@ class WarpWalk:
             if (op.target, "named") in self.machine.first:
                 barrier = self.machine.barrier(op.target, "named", cta=self.stream.cta)
                 self.emit(NAMED_KINDS[kind], op, barrier, self.machine.meeting[op.target])
-        elif kind is OpKind.FENCE_PROXY_ASYNC:
-            self.emit(EventKind.FENCE, op, lane=self.lane)
-        elif kind is OpKind.SYNC_WARP:
-            self.emit(EventKind.SYNC_WARP, op)
+        elif kind in FENCES:
+            self.emit(FENCES[kind], op, lane=self.lane)
+        elif kind in DRAINS:
+            self.emit(EventKind.DRAIN, op, engine=DRAINS[kind])
         elif kind in CLUSTER_KINDS:
             self.cluster_barrier(op)
         elif (op.target, "raw") in self.machine.first:
@@ -351,6 +359,8 @@ class WarpWalk:
         also = tuple(barriers[1:])
         if op.kind is OpKind.MBARRIER_ARRIVE:
             self.emit(EventKind.ARRIVE, op, barriers[0], 1 if op.count is None else op.count, also=also)
+        elif op.kind is OpKind.TCGEN05_COMMIT and self.leads():
+            self.emit(EventKind.COMMIT_ARRIVE, op, barriers[0], 1, also=also)
         elif op.kind is OpKind.MBARRIER_ARRIVE_EXPECT:
             self.emit(EventKind.ARRIVE_EXPECT, op, barriers[0], 1, op.count or 0, also=also)
         elif op.kind is OpKind.MBARRIER_EXPECT:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter
 
+from .assumptions import assumed
 from .clusters import for_each_cta
 from .collect import Collector, consequences
 from .conditions import condition_keys, condition_words
@@ -26,7 +27,7 @@ from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .run import Run, execute, execute_program
-from .unmodelled import assumed, unmodelled
+from .unmodelled import unmodelled
 from .valuations import (
     MAX_CHOICES,
     MAX_EVENTS,

@@ -11,7 +11,7 @@ from warpdraft.core.stepper import Flight, Move
 from ..debugger import Debugger
 
 HISTORY = 60  # moves listed
-GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
+GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
 def debugger_view(debugger: Debugger | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from warpdraft.core.document import (
     Document,
+    Engine,
     Guard,
     GuardKind,
     Loop,
@@ -24,6 +25,12 @@ from warpdraft.core.tree import find_resource, ops_of, walk
 from . import words
 
 PRODUCER_KINDS = (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE)
+TENSOR_KINDS = (
+    OpKind.TCGEN05_WAIT_LD,
+    OpKind.TCGEN05_WAIT_ST,
+    OpKind.TCGEN05_FENCE_BEFORE,
+    OpKind.TCGEN05_FENCE_AFTER,
+)
 CONSUMER_KINDS = (OpKind.WAIT, OpKind.RELEASE, OpKind.TRY_WAIT)
 
 
@@ -51,6 +58,10 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
     for barrier in (*document.barriers, *document.mbarriers):
         found += [("barriers", Op("", kind, barrier.name)) for kind in kinds_of(barrier)]
     found += [("fences and warps", Op("", kind)) for kind in (OpKind.FENCE_PROXY_ASYNC, OpKind.SYNC_WARP)]
+    if any(g.kind is Engine.WGMMA for g in document.groups):
+        found.append(("fences and warps", Op("", OpKind.WGMMA_FENCE)))
+    if any(r.space is Space.TMEM for r in document.resources):
+        found += [("tensor memory", Op("", kind)) for kind in TENSOR_KINDS]
     if document.cluster != (1, 1, 1):
         found += [
             ("cluster", Op("", k)) for k in (OpKind.CLUSTER_SYNC, OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT)

@@ -23,6 +23,12 @@ VERBS = {
     OpKind.MBARRIER_TRY_WAIT: "try_wait",
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
+    OpKind.WGMMA_FENCE: "wgmma_fence",
+    OpKind.TCGEN05_WAIT_LD: "tcgen05_wait_ld",
+    OpKind.TCGEN05_WAIT_ST: "tcgen05_wait_st",
+    OpKind.TCGEN05_FENCE_BEFORE: "tcgen05_fence_before",
+    OpKind.TCGEN05_FENCE_AFTER: "tcgen05_fence_after",
+    OpKind.TCGEN05_COMMIT: "tcgen05_commit",
     OpKind.CLUSTER_SYNC: "cluster_sync",
     OpKind.CLUSTER_ARRIVE: "cluster_arrive",
     OpKind.CLUSTER_WAIT: "cluster_wait",
@@ -38,9 +44,23 @@ BLOCKING = {
     OpKind.MBARRIER_WAIT,
     OpKind.CLUSTER_SYNC,
     OpKind.CLUSTER_WAIT,
+    OpKind.TCGEN05_WAIT_LD,
+    OpKind.TCGEN05_WAIT_ST,
 }
-ORDERING = {OpKind.FENCE_PROXY_ASYNC, OpKind.SYNC_WARP}
-NO_TARGET = ORDERING | {OpKind.CLUSTER_SYNC, OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT}
+ORDERING = {
+    OpKind.FENCE_PROXY_ASYNC,
+    OpKind.SYNC_WARP,
+    OpKind.WGMMA_FENCE,
+    OpKind.TCGEN05_FENCE_BEFORE,
+    OpKind.TCGEN05_FENCE_AFTER,
+}
+NO_TARGET = ORDERING | {
+    OpKind.TCGEN05_WAIT_LD,
+    OpKind.TCGEN05_WAIT_ST,
+    OpKind.CLUSTER_SYNC,
+    OpKind.CLUSTER_ARRIVE,
+    OpKind.CLUSTER_WAIT,
+}
 
 
 def role(op: Op) -> str:

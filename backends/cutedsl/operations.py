@@ -37,6 +37,10 @@ def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
         if resource.pipeline is None:
             raise LoweringError(f"{resource.name} has no pipeline", op.id)
         return PIPELINE[op.kind](task, op, resource)
+    if op.kind not in OTHER:
+        raise LoweringError(
+            f"{op.kind.value} is not lowered: {task.document.target} has no stock form of it", op.id
+        )
     return OTHER[op.kind](task, op)
 
 
@@ -224,6 +228,7 @@ OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.MBARRIER_TRY_WAIT: _raw,
     OpKind.FENCE_PROXY_ASYNC: _simple("fence_proxy_async"),
     OpKind.SYNC_WARP: _simple("sync_warp"),
+    OpKind.WGMMA_FENCE: _simple("wgmma_fence"),
     OpKind.CLUSTER_SYNC: _simple("cluster_sync"),
     OpKind.CLUSTER_ARRIVE: _simple("cluster_arrive"),
     OpKind.CLUSTER_WAIT: _simple("cluster_wait"),

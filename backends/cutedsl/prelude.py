@@ -141,6 +141,9 @@ class Ops:
     def sync_arrive(self, op, barrier_id, threads, step):
         cute.arch.barrier_arrive(barrier_id=barrier_id, number_of_threads=threads)
 
+    def wgmma_fence(self, op, step):
+        cute.nvgpu.warpgroup.fence()
+
     def sync_warp(self, op, step):
         cute.arch.sync_warp()
 

@@ -20,6 +20,7 @@ from .orders import Flight, Order
 from .outcome import Blocked, EmulationError
 
 BODILESS = (Space.QUEUE, Space.PDL)  # their works only steer: the emulator knows the tile order by itself
+TENSOR_CORE = (EventKind.COMMIT_ARRIVE, EventKind.DRAIN, EventKind.FENCE_BEFORE, EventKind.FENCE_AFTER)
 MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
 
 
@@ -156,7 +157,7 @@ class Cta:
                 self.memory.fence(warp.stream.name)
         elif kind is EventKind.CLUSTER_ARRIVE:
             warp.meetings += 1
-        elif kind is EventKind.COMMIT_ARRIVE:
+        elif kind in TENSOR_CORE:
             raise EmulationError(f"{event.op}: tcgen05 is not emulated")
         elif kind in MEETINGS and warp.joined < 0:
             self._join(warp, event)

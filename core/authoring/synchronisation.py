@@ -149,6 +149,11 @@ def fence_proxy_async() -> None:
     recorder("fence_proxy_async()").op(OpKind.FENCE_PROXY_ASYNC)
 
 
+def wgmma_fence() -> None:
+    """Order this warp's accesses to the registers of wgmma (accumulators, an operand in registers) before the next wgmma."""
+    recorder("wgmma_fence()").op(OpKind.WGMMA_FENCE)
+
+
 def sync_warp() -> None:
     """Converge the lanes of a warp."""
     recorder("sync_warp()").op(OpKind.SYNC_WARP)

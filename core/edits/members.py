@@ -256,4 +256,5 @@ def kinds_of(item: Any) -> tuple[OpKind, ...]:
         OpKind.MBARRIER_ARRIVE_EXPECT,
         OpKind.MBARRIER_WAIT,
         OpKind.MBARRIER_TRY_WAIT,
+        OpKind.TCGEN05_COMMIT,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Document, OpKind
 from ..findings import Finding, Fix
+from ..raw_counts import ARRIVALS
 from ..run import Run, execute
 from ..tree import ops_of
 from .base import Hazard, error, listed, plural, unique
@@ -16,7 +17,7 @@ CODE, NAME = "WD201", "arrival-count"
 ARRIVING = {
     "full": (OpKind.COMMIT, OpKind.ACQUIRE),
     "empty": (OpKind.RELEASE,),
-    "raw": (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT),
+    "raw": ARRIVALS,
 }
 
 

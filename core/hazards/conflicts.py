@@ -9,10 +9,12 @@ from ..findings import Finding, Step
 from ..program import EventKind
 from ..races import SYNC, Pair, Record
 from ..run import Run, agent_name, join_clocks, prefix_steps
+from ..tensor_core import AWAITED, COMMITTED
+from ..tensor_memory import place
 from .base import error, unique
 from .places import accessed, has_pipeline, verb, where
 
-GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
+ENDED_BY_GROUP = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 
 
 def races(run: Run, code: str, name: str) -> Iterator[Finding]:
@@ -25,17 +27,19 @@ def races(run: Run, code: str, name: str) -> Iterator[Finding]:
 def kind(run: Run, pair: Pair) -> str:
     """The code of the rule that names this race best."""
     x, y = pair
+    if x.event.engine in AWAITED and _issued_before(x, y):
+        return "WD502"
     if x.access.resource != y.access.resource:
         return "WD402"
     if x.component == SYNC or not _issued_before(x, y):
         return "WD403" if _refilled(run, x, y) else "WD401"
     if x.access.write:
-        return "WD408" if x.event.engine in (Engine.WGMMA, Engine.TCGEN05) else "WD401"
+        return "WD408" if x.event.engine in (Engine.WGMMA, *COMMITTED) else "WD401"
     if not y.access.write:
         return "WD401"
     if has_pipeline(run.document, x.access.resource):
         return "WD403" if _acquired(run, y) else "WD401"
-    return "WD404" if x.event.engine in GROUPED else "WD401"
+    return "WD404" if x.event.engine in (*ENDED_BY_GROUP, *COMMITTED) else "WD401"
 
 
 def _issued_before(x: Record, y: Record) -> bool:
@@ -108,7 +112,7 @@ def _witness(run: Run, x: Record, y: Record, started: bool) -> tuple[Step, ...]:
 
 def _notes(run: Run, x: Record, y: Record) -> Iterator[str]:
     low, high = max(x.access.low, y.access.low), min(x.access.high, y.access.high)
-    unit = "columns" if x.access.space == "tmem" else "bytes"
-    yield f"both touch {unit} {low} to {high - 1} of {x.access.space.partition('@')[0]}"
+    unit = "columns" if x.access.space.startswith("tmem") else "bytes"
+    yield f"both touch {unit} {low} to {high - 1} of {place(x.access.space)}"
     if x.component != SYNC and _issued_before(x, y):
         yield f"{agent_name(run, x.stream)} starts it at {x.event.op}; it ends some time later"

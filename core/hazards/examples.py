@@ -23,6 +23,7 @@ from ..document import (
     OpKind,
     Pipeline,
     Resource,
+    Signal,
     Space,
     Storage,
     Task,
@@ -94,6 +95,26 @@ def bar_arrive(target: str) -> Op:
 def fence() -> Op:
     """fence.proxy.async"""
     return op(OpKind.FENCE_PROXY_ASYNC)
+
+
+def wait_ld() -> Op:
+    """tcgen05.wait::ld"""
+    return op(OpKind.TCGEN05_WAIT_LD)
+
+
+def wait_st() -> Op:
+    """tcgen05.wait::st"""
+    return op(OpKind.TCGEN05_WAIT_ST)
+
+
+def fence_before() -> Op:
+    """tcgen05.fence::before_thread_sync"""
+    return op(OpKind.TCGEN05_FENCE_BEFORE)
+
+
+def fence_after() -> Op:
+    """tcgen05.fence::after_thread_sync"""
+    return op(OpKind.TCGEN05_FENCE_AFTER)
 
 
 def mbar_arrive(target: str, stage: int | None = None, count: int | None = None, ctas: Ctas = "") -> Op:
@@ -178,6 +199,22 @@ def accumulator(name: str = "acc") -> Resource:
         name,
         Space.RMEM,
         works=(Work("mma", "producer", Engine.WGMMA, parameters=("tile",)), Work("read", "consumer")),
+    )
+
+
+def tensor(name: str = "acc", stages: int = 1, columns: int = 128, **pipeline: Any) -> Resource:
+    """A pipeline through tensor memory: `mma` multiplies into a stage, warps `load` it and `store` into it."""
+    return Resource(
+        name,
+        Space.TMEM,
+        Pipeline(stages, "UmmaAsync", consumer_signal=Signal.WARP, **pipeline) if stages else None,
+        Storage(columns, max(1, stages), 1),
+        (
+            Work("mma", "producer", Engine.TCGEN05),
+            Work("store", "producer", Engine.TCGEN05_ST),
+            Work("load", "consumer", Engine.TCGEN05_LD),
+            Work("tile", "consumer", view=True),
+        ),
     )
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ..document import Engine, Op, OpKind, Signal, Space
 from ..footprints import engine_of
 from ..machine import LEADER_ENGINES
+from ..raw_counts import ARRIVALS
 
 if TYPE_CHECKING:
     from ..unroll import WarpWalk
 
 MEETS = (OpKind.SYNC_WARP, OpKind.BARRIER_SYNC, OpKind.CLUSTER_SYNC)
 WAITS = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT, OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ)
-RAW = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT)
 SHARED = (Space.SMEM, Space.TMEM, Space.GMEM)
 
 
@@ -53,7 +53,7 @@ class Lanes:
 
 def _alone(walk: WarpWalk, op: Op) -> bool:
     """Whether one lane of this warp arrives for the others."""
-    if op.kind in RAW:
+    if op.kind in ARRIVALS:
         return True
     sides = {OpKind.COMMIT: walk.machine.producer, OpKind.RELEASE: walk.machine.consumer}
     signal = sides[op.kind].get(op.target) if op.kind in sides else None

@@ -14,10 +14,16 @@ from .costs import Costs
 
 SUBCORES = 4  # an SM has four, each with one tensor core; warp w runs on w % 4 (CUDA programming guide)
 DTYPE_BYTES = {"fp8": 1, "e4m3": 1, "e5m2": 1, "int8": 1, "fp32": 4, "tf32": 4, "f32": 4}
+LANES_OF_A_WARP = 32  # of tensor memory, 4 bytes each in a column
+MOVES = (Engine.TCGEN05_LD, Engine.TCGEN05_ST, Engine.TCGEN05_CP)
 LANES = {
     Engine.TMA: "TMA",
     Engine.WGMMA: "tensor core",
     Engine.TCGEN05: "tensor core",
+    Engine.TCGEN05_SHIFT: "tensor core",
+    Engine.TCGEN05_CP: "tensor memory",
+    Engine.TCGEN05_LD: "tensor memory",
+    Engine.TCGEN05_ST: "tensor memory",
     Engine.BULK_STORE: "store",
     Engine.CP_ASYNC: "cp.async",
 }
@@ -44,7 +50,8 @@ class Engines:
     def issue_cost(self, engine: Engine) -> int:
         """Cycles that the warp spends on starting one op."""
         costs = {Engine.TMA: self.costs.tma_issue, Engine.BULK_STORE: self.costs.store_issue}
-        return costs.get(engine, self.costs.mma_issue if engine is not Engine.CP_ASYNC else self.costs.work)
+        by_threads = (Engine.CP_ASYNC, *MOVES)
+        return costs.get(engine, self.costs.work if engine in by_threads else self.costs.mma_issue)
 
     def fly(self, event: Event, task: Task, warp: int, work: Work | None, time: int) -> Flight:
         """Queues ``event``, issued by ``warp`` of ``task`` up to ``time``."""
@@ -59,6 +66,9 @@ class Engines:
         if engine is Engine.CP_ASYNC:
             rate, latency = costs.cp_async_bytes_per_cycle, costs.cp_async_latency
             return self._copy(engine, _touched(event), rate, latency, latency, time)
+        if engine in MOVES:  # a warp's worth of columns at the rate of its shared memory: not measured
+            rate, latency = costs.work_bytes_per_cycle, costs.mma_latency
+            return self._copy(engine, 4 * LANES_OF_A_WARP * _columns(event), rate, latency, latency, time)
         return self._product(engine, task, warp, work, time)
 
     def _copy(self, engine: Engine, nbytes: int, rate: int, read: int, done: int, time: int) -> Flight:
@@ -70,8 +80,8 @@ class Engines:
 
     def _product(self, engine: Engine, task: Task, warp: int, work: Work | None, time: int) -> Flight:
         """wgmma: each warp's share runs on its own subcore; tcgen05: one product uses all four."""
-        whole = engine is Engine.TCGEN05
-        pipe = (engine, 0 if whole else (task.warp_idx + warp) % SUBCORES)
+        whole = engine is not Engine.WGMMA
+        pipe = (Engine.TCGEN05 if whole else engine, 0 if whole else (task.warp_idx + warp) % SUBCORES)
         cycles = self._mma_cycles(work, 1 if whole else task.num_warps, 1 if whole else SUBCORES)
         start = max(time, self._free.get(pipe, 0))
         end = start + cycles
@@ -102,6 +112,10 @@ class Engines:
     def _work(self, engine: Engine, cycles: int) -> None:
         lane = LANES[engine]
         self.busy[lane] = self.busy.get(lane, 0) + cycles
+
+
+def _columns(event: Event) -> int:
+    return sum(a.high - a.low for a in event.accesses if a.space.startswith("tmem"))
 
 
 def _touched(event: Event) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from .. import phases
 from ..document import Document, Engine
 from ..program import Barrier, BarrierKind, Event, EventKind, Program
+from ..tensor_core import COMMITTED
 from ..tree import find_target, ops_of
 from .costs import Costs
 from .engines import LANES, Engines
@@ -96,6 +97,10 @@ class Simulation:
             EventKind.SYNC_WARP: self._cost(costs.group),
             EventKind.CLUSTER_ARRIVE: self._cluster_arrive,
             EventKind.CLUSTER_WAIT: self._cluster_wait,
+            EventKind.DRAIN: self._drain,
+            EventKind.FENCE_BEFORE: self._cost(costs.group),
+            EventKind.FENCE_AFTER: self._cost(costs.group),
+            EventKind.WGMMA_FENCE: self._cost(costs.group),
         }
 
     def run(self) -> Timeline:
@@ -192,7 +197,7 @@ class Simulation:
         cause = (lane, event.op, event.at, flight.end)
         if event.barrier >= 0:
             self._at(flight.end, self._effect, event.barrier, 0, -event.bytes, cause)
-        if engine is Engine.TCGEN05:
+        if engine in COMMITTED:
             warp.tcgen05 = max(warp.tcgen05, flight.end)
         elif engine is not Engine.TMA:
             warp.open.setdefault(engine, []).append((flight.read, flight.end, cause))
@@ -219,6 +224,11 @@ class Simulation:
         self.recorder.bar(warp.lane, event, time, end, "wait", *self._about(event))
         self.recorder.arrow((lane, op, at, end), warp.lane, event, end)
         self._go_on(warp, end)
+
+    def _drain(self, warp: Warp, event: Event, time: int) -> None:
+        """tcgen05.wait: all of the engine's ops so far."""
+        warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
+        self._group_wait(warp, event, time)
 
     # -- mbarriers ----------------------------------------------------------------------------------------------------
     def _wait(self, warp: Warp, event: Event, time: int) -> None:

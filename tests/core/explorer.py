@@ -14,10 +14,12 @@ from warpdraft.core.document import Engine
 from warpdraft.core.program import BarrierKind, Event, EventKind, Program
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
-IN_ORDER = (Engine.WGMMA, Engine.TCGEN05)
+MMA, CP, SHIFT = Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT
+TENSOR = (MMA, CP, SHIFT)  # what a tcgen05.commit waits for
+PIPELINED = ((CP, MMA), (SHIFT, MMA), (MMA, SHIFT), (SHIFT, CP))  # PTX ISA, "Pipelined tcgen05 instructions"
 READ_DONE = 1  # of a bulk store: its source is free
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
-GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
+GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
 class State(NamedTuple):
@@ -121,8 +123,23 @@ class Explorer:
             return False
         if w != u:
             return True
-        e, f = self.events[w][i], self.events[u][j]
-        return not (e.engine is f.engine and e.engine in IN_ORDER)
+        return not self._ordered(w, *sorted(((i, a), (j, b)), key=lambda item: item[0]))
+
+    def _ordered(self, w: int, x, y) -> bool:
+        """Whether an engine keeps two accesses of one warp in order, perhaps through a third one of the same bytes."""
+        if _in_order(self.events[w][x[0]], x[1], self.events[w][y[0]], y[1]):
+            return True
+        low, high = max(x[1].low, y[1].low), min(x[1].high, y[1].high)
+        between = [
+            (e, a)
+            for e in self.events[w][x[0] + 1 : y[0]]
+            for a in e.accesses
+            if a.space == x[1].space and a.low <= low and high <= a.high
+        ]
+        return any(
+            _in_order(self.events[w][x[0]], x[1], e, a) and _in_order(e, a, self.events[w][y[0]], y[1])
+            for e, a in between
+        )
 
     def _attempt(self, state: State, w: int, i: int, event: Event) -> None:
         self.outcome.attempted.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
@@ -224,15 +241,22 @@ class Explorer:
             yield landed
 
     def _may_complete(self, state: State, w: int, i: int, event: Event) -> bool:
+        flying = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
+        before = [e for e in flying if e.kind is EventKind.ASYNC]
         if event.kind is EventKind.COMMIT_ARRIVE:  # after the MMAs before it
-            before = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
-            return not any(e.engine is Engine.TCGEN05 and e.kind is EventKind.ASYNC for e in before)
-        if event.engine in IN_ORDER:
-            before = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
-            return not any(e.engine is event.engine and e.kind is EventKind.ASYNC for e in before)
-        return True
+            return not any(e.engine in TENSOR for e in before)
+        if event.engine is Engine.WGMMA:
+            return not any(e.engine is Engine.WGMMA for e in before)
+        return not any(
+            _meet(a, b) and _in_order(e, a, event, b)
+            for e in before
+            for a in e.accesses
+            for b in event.accesses
+        )
 
     def _covered(self, state: State, w: int, i: int, event: Event) -> bool:
+        if event.kind is EventKind.DRAIN:
+            return not any(u == w and self._drained(w, j, i, event) for u, j, _ in state.flying)
         committed = sum(
             e.kind is EventKind.GROUP_COMMIT and e.engine is event.engine for e in self.events[w][:i]
         )
@@ -245,6 +269,31 @@ class Explorer:
             if self.groups[w].get(j, 1 << 30) < oldest_open and not (reads_only and stage == READ_DONE):
                 return False
         return True
+
+    def _drained(self, w: int, j: int, i: int, event: Event) -> bool:
+        """Whether the tcgen05.wait ``i`` waits for op ``j``: of its kind, or a load that some store between came after."""
+        e = self.events[w][j]
+        if e.engine is Engine.TCGEN05_LD and event.engine is Engine.TCGEN05_ST:
+            between = self.events[w][j:i]
+            return any(x.engine is Engine.TCGEN05_ST and x.kind is EventKind.ASYNC for x in between)
+        return e.engine is event.engine
+
+
+def _meet(a, b) -> bool:
+    return a.space == b.space and a.low < b.high and b.low < a.high
+
+
+def _in_order(e: Event, a, f: Event, b) -> bool:
+    """Whether access ``a`` of ``e`` ends before access ``b`` of the later ``f`` starts, by the engines themselves."""
+    if e.engine is f.engine is Engine.WGMMA:
+        return True
+    if e.engine not in TENSOR or f.engine not in TENSOR:
+        return False
+    if (e.engine, f.engine) in PIPELINED:
+        return True
+    if not a.write:
+        return b.write  # operands are read before anything later overwrites them
+    return e.engine is f.engine is MMA and b.write and (a.low, a.high, a.space) == (b.low, b.high, b.space)
 
 
 def _groups(events: list[Event]) -> dict[int, int]:

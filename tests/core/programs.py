@@ -64,8 +64,8 @@ def ld(slot: int, part: int = 2) -> Event:
     return Event(EventKind.WORK, "", engine=Engine.WARP, accesses=access(False, slot, part))
 
 
-def start(engine: Engine, slot: int, write: bool = False) -> Event:
-    return Event(EventKind.ASYNC, "", engine=engine, accesses=access(write, slot))
+def start(engine: Engine, slot: int, write: bool = False, part: int = 2) -> Event:
+    return Event(EventKind.ASYNC, "", engine=engine, accesses=access(write, slot, part))
 
 
 def group_commit(engine: Engine) -> Event:
@@ -74,6 +74,10 @@ def group_commit(engine: Engine) -> Event:
 
 def group_wait(engine: Engine, n: int = 0, read: bool = False) -> Event:
     return Event(EventKind.GROUP_WAIT_READ if read else EventKind.GROUP_WAIT, "", number=n, engine=engine)
+
+
+def drain(engine: Engine) -> Event:
+    return Event(EventKind.DRAIN, "", engine=engine)
 
 
 def mma_commit(b: int) -> Event:
@@ -88,8 +92,32 @@ def bar_arrive(b: int) -> Event:
     return Event(EventKind.BAR_ARRIVE, "", barrier=b)
 
 
-def random_program(rng: random.Random) -> Program:
-    """Anything at all, small: most are wrong in some way."""
+def tensor_program(rng: random.Random) -> Program:
+    """Works of Blackwell's tensor core with few barriers, and their waits and commits."""
+    waits = {Engine.TCGEN05_LD: False, Engine.TCGEN05_ST: True}
+    streams: list[list[Event]] = []
+    for w in range(2):
+        events: list[Event] = []
+        for _ in range(rng.randint(2, 6)):
+            pick = rng.random()
+            if pick < 0.45:
+                engine = rng.choice((Engine.TCGEN05, Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT))
+                events.append(start(engine, 0, rng.random() < 0.5, rng.randrange(3)))
+            elif pick < 0.65:
+                engine = rng.choice(tuple(waits))
+                events.append(start(engine, 0, waits[engine], rng.randrange(3)))
+            elif pick < 0.8:
+                events.append(drain(rng.choice(tuple(waits))))
+            elif w == 0:
+                events.append(rng.choice((mma_commit, arrive))(0))
+            elif rng.random() < 0.8:
+                events.append(wait(0, sum(e.kind is EventKind.WAIT for e in events)))
+        streams.append(events)
+    return program(streams, [1])
+
+
+def random_program(rng: random.Random, tensor: bool = False) -> Program:
+    """Anything at all, small: most are wrong in some way. ``tensor``: with all works of a tensor core."""
     warps, mbars, named = rng.choice((2, 2, 3)), rng.choice((1, 2, 2, 3)), rng.choice((0, 0, 1))
     counts = [rng.choice((1, 1, 2)) for _ in range(mbars)]
     turns = [[-1] * mbars for _ in range(warps)]
@@ -121,8 +149,16 @@ def random_program(rng: random.Random) -> Program:
                     group_wait(engine, rng.randrange(2), rng.random() < 0.4),
                 )
             )
+        if pick < 0.91 and tensor:
+            loads = rng.random() < 0.5
+            engine = Engine.TCGEN05_LD if loads else Engine.TCGEN05_ST
+            return rng.choice((start(engine, rng.randrange(2), not loads, rng.randrange(3)), drain(engine)))
         if pick < 0.94:
-            return rng.choice((start(Engine.TCGEN05, rng.randrange(2), rng.random() < 0.4), mma_commit(b)))
+            engine = rng.choice((Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT))
+            op = start(
+                engine if tensor else Engine.TCGEN05, rng.randrange(2), rng.random() < 0.4, rng.randrange(3)
+            )
+            return rng.choice((op, mma_commit(b)))
         if named:
             return rng.choice((sync, sync, bar_arrive))(mbars)
         return arrive(b)

@@ -57,7 +57,6 @@ def random_schedule(rng: random.Random) -> Document:
         resources=(ab, accumulator(), buffer("scratch"), output()),
         barriers=(replace(MEET, threads=32 * warps),),
         groups=(MMA, STORE),
-        graph=(),
     )
     for _ in range(rng.choice((0, 1, 1, 2))):
         found = mutated(found, rng)

@@ -108,7 +108,6 @@ def random_nest(rng: random.Random):
         resources=(ab, accumulator(), channel("out_ring", rng.choice((1, 2))), buffer("scratch"), output()),
         groups=(MMA, STORE),
         symbols=symbols,
-        graph=(),
     )
     for _ in range(rng.choice((0, 0, 1, 1, 2))):
         found = shaken(found, rng)
@@ -376,11 +375,11 @@ class TestParts:
         program = unroll(Machine(once(stop=2, symbols=())), {})
         execution = Execution(program)
         known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
-        known += " commits notes"
+        known += " commits notes fencing"
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
         settled += " cluster joined waited"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
-        races = "write reads use bounds plans proxied execution found unfenced misread"
+        races = "write reads use bounds plans proxied execution found unfenced misread tensor"
         assert set(vars(execution.races)) == set(races.split())
 
     def test_the_limits_are_said(self):

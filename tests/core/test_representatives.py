@@ -7,6 +7,7 @@ from schedules import random_schedule
 from test_against_explorer import disagreement
 
 from warpdraft.core.clocks import Execution
+from warpdraft.core.fencing import judged
 from warpdraft.core.unroll import unroll
 
 SCHEDULES = 400
@@ -15,9 +16,8 @@ EXPLORED = 120
 
 
 def verdict(found, trips: int, representatives: bool) -> tuple:
-    run = Execution(
-        unroll(found, {"k_tiles": trips}, representatives=representatives), frozenset({"ab", "scratch"})
-    ).run()
+    program = unroll(found, {"k_tiles": trips}, representatives=representatives)
+    run = Execution(program, judged(found)).run()
     wrong = [i for i in run.incidents if i.kind != "alias"]
     if wrong:
         return ("not well synchronised",)

@@ -4,18 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import Pipeline, Resource, Signal, Space
+from warpdraft.core.document import Engine, OpKind, Work
 from warpdraft.core.hazards.examples import (
     accumulator,
     acquire,
     commit,
     document,
     fence,
+    fence_before,
     loop,
+    op,
     release,
     ring,
     task,
+    tensor,
     wait,
+    wait_ld,
     work,
 )
 from warpdraft.core.report import verdict_line
@@ -50,18 +54,48 @@ def test_a_feature_that_is_not_modelled_is_never_safe(name):
     assert not report.errors
 
 
-ASSUMED = {
-    "commit": replace(ring("x"), pipeline=Pipeline(2, consumer_signal=Signal.COMMIT)),
-    "tmem": Resource("t", Space.TMEM),
-}
+def blackwell(*waits, load="read", body=""):
+    """An MMA warp and an epilogue that says as much of tcgen05 as ``waits`` do."""
+    acc = tensor("acc")
+    acc = replace(
+        acc, works=(*acc.works, Work("read", "consumer"), Work("wgmma", "producer", Engine.WGMMA, body=body))
+    )
+    return document(
+        "blackwell",
+        task("mma", 0, 1, loop(acquire("acc"), work("acc", "mma"), commit("acc"))),
+        task("epi", 4, 4, loop(wait("acc"), work("acc", load), *waits, release("acc"))),
+        resources=(acc,),
+        target="sm_100a",
+    )
 
 
-@pytest.mark.parametrize("name", ASSUMED)
-def test_what_works_do_inside_is_an_assumption_that_the_scope_names(name):
-    schedule = copy(resources=(ASSUMED[name],))
-    report = verify(schedule)
-    assert report.verdict == "safe" and "tcgen05" in report.scope.assumed[0]
-    assert "if works fence and wait for tcgen05" in verdict_line(report)
+def test_what_works_do_inside_is_an_assumption_that_the_scope_names():
+    report = verify(blackwell())
+    assert report.verdict == "safe"
+    assert [reason.partition(" (")[2] for reason in report.scope.assumed] == [
+        "acc.read of epi)",
+        "mma, epi)",
+        "acc)",
+    ]
+    assert ", if works wait for tcgen05.ld and .st inside (acc.read of epi)" in verdict_line(report)
+
+
+def test_what_a_task_states_is_not_assumed_of_it():
+    words = " ".join(verify(blackwell(wait_ld())).scope.assumed)
+    assert "wait for" not in words and "fence for tcgen05 inside (mma, epi)" in words
+    words = " ".join(verify(blackwell(wait_ld(), fence_before())).scope.assumed)
+    assert "fence for tcgen05 inside (mma)" in words
+
+
+@pytest.mark.parametrize(("body", "trusted"), [("", True), ("mine:Acc.mma", True), ("sm90.wgmma", False)])
+def test_stock_bodies_fence_for_wgmma(body, trusted):
+    mma = replace(accumulator(), works=(Work("mma", "producer", Engine.WGMMA, body=body),))
+    plain, stated = (
+        document("d", task("math", 0, 4, *first, work("acc", "mma")), resources=(mma,), symbols=())
+        for first in ((), (op(OpKind.WGMMA_FENCE),))
+    )
+    assert any("wgmma" in reason for reason in verify(plain).scope.assumed) is trusted
+    assert not any("wgmma" in reason for reason in verify(stated).scope.assumed)
 
 
 def test_all_features_are_named():

@@ -1,0 +1,107 @@
+"""What a verdict takes for granted: what a document does not state, works are trusted to do inside.
+
+Where a task states some of the waits or fences of a tensor core, all of its works are held to them; where it states none,
+its works are taken to wait and fence by themselves, as schedules do that keep these instructions inside their bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .arrivals import routes
+from .clusters import looked_at
+from .conditions import condition_keys
+from .document import Document, Engine, OpKind, Signal, Space, Task
+from .footprints import engine_of
+from .grid_dependency import dependents
+from .routes import own_copies
+from .tensor_core import TENSOR
+from .tensor_memory import issued_as
+from .tree import find_resource, find_work, ops_of
+
+FENCES = (OpKind.TCGEN05_FENCE_BEFORE, OpKind.TCGEN05_FENCE_AFTER)
+STOCK = "sm90."  # bodies that fence for themselves
+
+
+def assumed(document: Document) -> tuple[str, ...]:
+    """One reason for each thing that works are trusted with, and the tasks that it speaks of."""
+    return tuple(dict.fromkeys((*_tensor_cores(document), *_grids(document), *_clusters(document))))
+
+
+def _tensor_cores(document: Document) -> Iterator[str]:
+    waits, fences, wgmma = [], [], []
+    for task in document.tasks:
+        works = list(_works(document, task))
+        threads = [f"{r.name}.{w.name}" for r, w in works if _by_threads(r, w, task)]
+        if threads:
+            waits.append(f"{threads[0]} of {task.name}")
+        if not states(task, FENCES) and any(_touches(document, r, w, task) for r, w in works):
+            fences.append(task.name)
+        if not states(task, (OpKind.WGMMA_FENCE,)):
+            wgmma += [f"{r.name}.{w.name}" for r, w in works if _unfenced(r, w)][:1]
+    if waits:
+        yield f"works wait for tcgen05.ld and .st inside ({', '.join(waits)})"
+    if fences:
+        yield f"works fence for tcgen05 inside ({', '.join(fences)})"
+    if wgmma:
+        yield f"works fence for wgmma inside ({', '.join(wgmma)})"
+    held = [r.name for r in document.resources if r.space is Space.TMEM]
+    if held:
+        yield f"tensor memory is allocated before its first use and freed after its last ({', '.join(held)})"
+
+
+def states(task: Task, kinds: tuple[OpKind, ...]) -> bool:
+    """Whether ``task`` has an op of ``kinds``."""
+    return any(op.kind in kinds for op in ops_of(task))
+
+
+def _works(document: Document, task: Task) -> Iterator[tuple]:
+    for op in ops_of(task):
+        resource = find_resource(document, op.target) if op.kind is OpKind.WORK else None
+        work = find_work(resource, op.work) if resource else None
+        if work is not None and not work.view and not work.auxiliary:
+            yield resource, work
+
+
+def _by_threads(resource, work, task: Task) -> bool:
+    return resource.space is Space.TMEM and issued_as(resource, work, task) is Engine.WARP
+
+
+def _touches(document: Document, resource, work, task: Task) -> bool:
+    """Whether the work is one of a tensor core's, or reaches its memory."""
+    signals = resource.pipeline and Signal.COMMIT in (
+        resource.pipeline.producer_signal,
+        resource.pipeline.consumer_signal,
+    )
+    return resource.space is Space.TMEM or engine_of(resource, work) in TENSOR or bool(signals)
+
+
+def _unfenced(resource, work) -> bool:
+    return engine_of(resource, work) is Engine.WGMMA and not work.body.startswith(STOCK)
+
+
+def _grids(document: Document) -> Iterator[str]:
+    """What no edge says of the grids before and behind this one."""
+    barriers = [r for r in document.resources if r.space is Space.PDL]
+    waiting = [r.name for r in barriers if any(w.role == "consumer" for w in r.works)]
+    if waiting and not dependents(document, waiting):
+        yield f"nothing here depends on the preceding grid (no edge of the graph leads from {waiting[0]})"
+    if barriers and not waiting:
+        yield f"no preceding grid still runs when this one starts ({barriers[0].name}: nobody waits for it)"
+    for r in barriers:
+        if dict(r.params).get("successor_waits") is False:
+            yield f"works fence their stores at the scope of the GPU before {r.name} launches the next grid"
+
+
+def _clusters(document: Document) -> Iterator[str]:
+    """What is not said of the CTAs of a cluster."""
+    if looked_at(document) == 1:
+        return
+    for resource in document.resources:
+        if resource.pipeline and not own_copies(routes(document, resource)):
+            yield (
+                f"the CTAs that share {resource.name} fill its stages together, in equal parts (no work says whom it is "
+                "multicast to)"
+            )
+    if condition_keys(document):
+        yield "a condition at run time comes out alike in all CTAs of a cluster"
