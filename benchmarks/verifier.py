@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from warpdraft.core.document import Document, Engine, Pipeline, Resource, Signal, Space, Storage, Work
@@ -80,6 +81,39 @@ def loads_to_mma(loads: int, trips: Integer) -> Document:
     return document(f"{loads} loads, MMA, epilogue, S=3", *tasks, resources=[*rings, acc], target="sm_100a")
 
 
+def clustered(trips: Integer) -> Document:
+    """A GEMM of 2-CTA pairs with 32 warps and 20 resources: eight operands that both CTAs load, one MMA warp on the leader
+    for each pair of operands, four accumulators, and an epilogue that hands on through eight channels of its own."""
+    layout = {"cta_layout": (2, 1, 1, 1)}
+    loads = [f"in{i}" for i in range(8)]
+    rings = [
+        replace(r, pipeline=replace(r.pipeline, type="TmaUmma"))
+        for r in (ring(n, 3, 8192, consumer_cta_leader=True, **layout) for n in loads)
+    ]
+    accs, outs, tasks = [], [], []
+    for i, n in enumerate(loads):
+        tasks.append(task(f"load{i}", i, 1, loop(acquire(n), work(n, "load"), commit(n), stop=trips)))
+    for i in range(4):
+        a, b, acc = loads[2 * i], loads[2 * i + 1], f"acc{i}"
+        works = (Work("mma", "producer", Engine.TCGEN05, parameters=("a", "b")), Work("read", "consumer"))
+        pipeline = Pipeline(2, "UmmaAsync", consumer_signal=Signal.WARP, producer_cta_leader=True, **layout)
+        accs.append(Resource(acc, Space.TMEM, pipeline, Storage(32, 2), works))
+        body = (wait(a), wait(b), acquire(acc), work(a, "tile", result="a"), work(b, "tile", result="b"))
+        body += (work(acc, "mma", a="a", b="b"), release(a), release(b), commit(acc))
+        tasks.append(task(f"mma{i}", 8 + i, 1, loop(*body, stop=trips)))
+        left, right = channel(f"left{i}", 2, 512), channel(f"right{i}", 2, 512)
+        outs += [left, right]
+        hand = (wait(acc), work(acc, "read"), release(acc))
+        hand += tuple(
+            x for o in (left, right) for x in (acquire(o.name), work(o.name, "fill"), commit(o.name))
+        )
+        take = tuple(x for o in (left, right) for x in (wait(o.name), work(o.name, "read"), release(o.name)))
+        tasks.append(task(f"epilogue{i}", 12 + 4 * i, 4, loop(*hand, stop=trips)))
+        tasks.append(task(f"store{i}", 28 + i, 1, loop(*take, stop=trips)))
+    resources = [*rings, *accs, *outs]
+    return document("pairs, 32 warps", *tasks, resources=resources, target="sm_100a", cluster=(2, 1, 1))
+
+
 def rows() -> list[tuple[str, Document, dict, str]]:
     """Name, schedule, options, goal."""
     gemm = load(EXAMPLES / "persistent_gemm.warpdraft.json")
@@ -92,6 +126,7 @@ def rows() -> list[tuple[str, Document, dict, str]]:
         ("chain of 5, S=3, for all N", chain(K), {}, "20 ms"),
         ("3 loads, MMA, epilogue, S=3, all N", loads_to_mma(3, K), {}, "10 ms"),
         ("4 loads, MMA, epilogue, S=3, all N", loads_to_mma(4, K), {}, "25 ms"),
+        ("2-CTA pairs, 32 warps, 20 resources", clustered(K), {}, "1000 ms"),
         ("GEMM, all trip counts", load(EXAMPLES / "gemm.warpdraft.json"), {}, ""),
         ("persistent GEMM, K = 64, 2 tiles", gemm, {"trip_counts": {"k_tiles": [64], "tiles": [2]}}, "40 ms"),
         ("persistent GEMM, all trip counts", gemm, {}, "100 ms"),

@@ -171,6 +171,17 @@ class Machine:
             self._passed[elected.id] = passed_over(self.document, task, elected)
         return self._passed[elected.id]
 
+    @cached_property
+    def idle(self) -> frozenset[int]:
+        """The barriers of pipelines that no CTA ever arrives on, such as full of those that lead no pair."""
+        found = []
+        for name, of in self.routes.items():
+            for side, reached, active in (("full", of.full, of.produces), ("empty", of.empty, of.consumes)):
+                used = (to for to, does in zip(reached, active, strict=True) if does)
+                unused = set(range(self.ctas)).difference(*used)
+                found += [self.barrier(name, side, s, c) for c in unused for s in range(self._stages[name])]
+        return frozenset(found)
+
     def drains(self, task: Task, warp: int, cta: int) -> tuple[Op, ...]:
         """The last commit of ``warp`` on each pipeline that it fills and other CTAs arrive on: it drains these at its
         end."""

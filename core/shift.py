@@ -103,7 +103,8 @@ class _Comparison:
                     self.shift[self.n + first + stage] = (stage + step) // stages
         for b, barrier in enumerate(self.barriers):
             grown = two.state[self.to[b]].completed - one.state[b].completed
-            if barrier.side in ("full", "empty") and (barrier.resource, barrier.cta) in self.moved:
+            turning = barrier.side in ("full", "empty") and (barrier.resource, barrier.cta) in self.moved
+            if turning and b not in self.machine.idle:
                 self.need(grown == self.shift[self.n + b])
             self.shift[self.n + b] = grown
         for key, c in self.e.channel.items():
@@ -196,7 +197,10 @@ class _Comparison:
             )
             side, less = ("empty", 1) if cursor in ("acquire", "commit") else ("full", 0)
             for use in range(uses, uses + stages):
-                c = self.n + self.machine.barrier(name, side, use % stages, self.streams[w].cta)
+                b = self.machine.barrier(name, side, use % stages, self.streams[w].cta)
+                if b in self.machine.idle:
+                    continue
+                c = self.n + b
                 generation = use // stages - less
                 self.value(c, generation, generation + self.shift[c])
                 self.ask(c, generation)
@@ -370,4 +374,7 @@ class _Comparison:
         return to
 
     def use_shift(self, resource: str, stage: int, cta: int) -> int:
-        return self.shift[self.n + self.machine.barrier(resource, "full", stage, cta)]
+        moved = self.moved.get((resource, cta))
+        if moved is None:
+            return self.shift[self.n + self.machine.barrier(resource, "full", stage, cta)]
+        return (stage + moved) // max(1, self.machine.resources[resource].pipeline.stages)
