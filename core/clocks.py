@@ -31,6 +31,7 @@ from .tensor_core import AWAITED
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE, *AWAITED)
 ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
+SCANNED = frozenset((EventKind.EXPECT, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT))
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
 SLICE = 20_000  # events of one stream between two looks at the clock
 
@@ -92,13 +93,13 @@ class Execution:
         """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
         for w, stream in enumerate(self.program.streams):
             for kind, engine, b, nbytes in {
-                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] == 5 or e[0] >= 15
+                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] in SCANNED
             }:
                 if engine in GROUPED and (w, engine) not in self.channel:
                     self.channel[w, engine], size = size, size + 2
                 if kind is EventKind.EXPECT or (kind is EventKind.ASYNC and b >= 0 and nbytes == 0):
                     self.irregular.add(b)
-                if kind >= EventKind.CLUSTER_ARRIVE:
+                if kind is EventKind.CLUSTER_ARRIVE or kind is EventKind.CLUSTER_WAIT:
                     self.cluster = b
         return size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..document import Engine, OpKind
+from ..document import OpKind
 from ..findings import Finding
 from ..program import BarrierKind, Event, EventKind
 from ..races import TCGEN, Record
@@ -70,8 +70,8 @@ def _knows(run: Run, w: int, j: int, event: Event, u: int) -> bool:
     if event.barrier >= 0:  # its phase is that of the barrier's last copy, or an earlier one
         landed = execution.landing.get(event.barrier)
         return landed is not None and end[execution.n + event.barrier] > landed[2]
-    if event.engine is Engine.TCGEN05:
-        record = Record(w, j, TCGEN, j, end, event, event.accesses[0])
+    if event.engine in TCGEN:
+        record = Record(w, j, TCGEN[event.engine], j, end, event, event.accesses[0])
         return execution.races.finished(record, u, execution.at[u] + 1, end)
     return False
 

@@ -2,8 +2,8 @@
 
 import pytest
 from kit import K, accepted, accumulator, build, finding, ring, role
-
 from tensor import SM100, plain, tensor
+
 from warpdraft.core import (
     AsyncGroup,
     MBarrier,
