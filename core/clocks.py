@@ -153,6 +153,7 @@ class Execution:
             EventKind.BAR_ARRIVE: partial(meetings.bar_arrive, self),
             EventKind.FENCE: self._fence,
             EventKind.SYNC_WARP: lambda w, j, e: True,
+            EventKind.LIFETIME: lambda w, j, e: True,  # `core.lifetimes`
             EventKind.CLUSTER_ARRIVE: partial(meetings.cluster_arrive, self),
             EventKind.CLUSTER_WAIT: partial(meetings.cluster_wait, self),
             EventKind.DRAIN: partial(channels.drain, self),

@@ -30,6 +30,8 @@ TARGETS = {
         OpKind.MBARRIER_WAIT,
         OpKind.MBARRIER_TRY_WAIT,
         OpKind.TCGEN05_COMMIT,
+        OpKind.MBARRIER_INIT,
+        OpKind.MBARRIER_INVAL,
     ),
 }
 PARITIES = (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)  # whose count is a parity

@@ -49,6 +49,10 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
             return f"arrives on {name}"
         case EventKind.FENCE:
             return "fences the proxies" + (", by one lane" if event.lane else "")
+        case EventKind.LIFETIME:
+            return (
+                f"{'initialises' if event.number else 'invalidates'} {name}" if name else "fences its inits"
+            )
         case EventKind.SYNC_WARP:
             return "converges its lanes"
         case EventKind.CLUSTER_ARRIVE:

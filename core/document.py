@@ -225,13 +225,17 @@ class NamedBarrier:
 @dataclass(frozen=True, slots=True)
 class Mbarrier:
     """A raw mbarrier in each CTA, ``stages`` of them in an array; ``count`` None is derived. ``scope``: whose accesses its
-    arrivals and waits order, "cta" or "cluster"; None: as far as it is used."""
+    arrivals and waits order, "cta" or "cluster"; None: as far as it is used. ``address``: of its 8 bytes a stage in shared
+    memory, where it shares them with something else; None: it has bytes of its own.
+
+    Without an init op it is initialised and published before the tasks start."""
 
     name: str
     count: int | None = None
     stages: int = 1
     source: Source | None = None
     scope: str | None = None
+    address: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

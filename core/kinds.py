@@ -62,6 +62,13 @@ class OpKind(StrEnum):
     MBARRIER_ARRIVE_EXPECT = "mbarrier_arrive_expect"  # one arrival and expect_tx of `count` bytes
     MBARRIER_WAIT = "mbarrier_wait"  # `count` is the parity waited for; None follows the phases in turn
     MBARRIER_TRY_WAIT = "mbarrier_try_wait"  # whether that phase is over; the phases' turn stays
+    MBARRIER_INIT = (
+        "mbarrier_init"  # raw mbarrier, all its stages unless `stage` says which; without one, the prologue's
+    )
+    MBARRIER_INVAL = "mbarrier_inval"  # as init: its bytes may be used for something else
+    FENCE_MBARRIER_INIT = (
+        "fence_mbarrier_init"  # no target; publishes this thread's inits to the cluster and the async proxy
+    )
     FENCE_PROXY_ASYNC = "fence_proxy_async"  # no target
     SYNC_WARP = "sync_warp"
     WGMMA_FENCE = "wgmma_fence"

@@ -10,6 +10,8 @@ CALLS = {
     OpKind.GROUP_WAIT_READ: "wait_read",
     OpKind.BARRIER_SYNC: "sync",
     OpKind.BARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_INIT: "init",
+    OpKind.MBARRIER_INVAL: "inval",
     OpKind.MBARRIER_ARRIVE: "arrive",
     OpKind.MBARRIER_EXPECT: "expect_tx",
     OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect_tx",

@@ -36,6 +36,7 @@ class EventKind(IntEnum):
     FENCE_BEFORE = 18  # tcgen05.fence::before_thread_sync
     FENCE_AFTER = 19  # tcgen05.fence::after_thread_sync
     WGMMA_FENCE = 20
+    LIFETIME = 21  # mbarrier.init (number 1) or inval (0) of barrier, or fence.mbarrier_init (barrier -1)
 
 
 class Access(NamedTuple):

@@ -17,6 +17,7 @@ from .python_text import Expressions, Imports, Lines, Names, call, keywords, lit
 from .tree import find_resource, find_work
 
 FREE_CALLS = {
+    OpKind.FENCE_MBARRIER_INIT: "fence_mbarrier_init",
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
     OpKind.WGMMA_FENCE: "wgmma_fence",
@@ -34,6 +35,8 @@ METHODS = {  # of barriers and groups, with the name of the argument that Op.cou
     OpKind.GROUP_WAIT_READ: ("wait_read", ""),
     OpKind.BARRIER_SYNC: ("sync", None),
     OpKind.BARRIER_ARRIVE: ("arrive", None),
+    OpKind.MBARRIER_INIT: ("init", None),
+    OpKind.MBARRIER_INVAL: ("inval", None),
     OpKind.MBARRIER_ARRIVE: ("arrive", "count"),
     OpKind.MBARRIER_EXPECT: ("expect_tx", ""),
     OpKind.MBARRIER_ARRIVE_EXPECT: ("arrive_expect_tx", ""),

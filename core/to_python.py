@@ -148,6 +148,7 @@ class _Module:
             options = [f"count={m.count}"] if m.count is not None else []
             options += [f"stages={m.stages}"] if m.stages != 1 else []
             options += [f"scope={literal(m.scope)}"] if m.scope is not None else []
+            options += [f"address={m.address}"] if m.address is not None else []
             self.lines.add_call(
                 f"{self.objects[m.name]} = {self.imports('MBarrier')}", [literal(m.name), *options]
             )

@@ -12,6 +12,7 @@ from math import prod
 
 from .clusters import MAX_CTAS
 from .document import Document, Pipeline
+from .lifetimes import again
 from .retries import distant_peeks
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
@@ -36,6 +37,8 @@ def _reasons(document: Document) -> Iterator[str]:
     size = prod(document.cluster)
     if size > MAX_CTAS:
         yield f"a cluster of {size} CTAs is more than hardware launches ({MAX_CTAS}): it was not executed"
+    for name in again(document):
+        yield f"the phases of an mbarrier that is initialised again are not modelled ({name})"
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)

@@ -241,6 +241,8 @@ class WarpWalk:
             self.emit(FENCES[kind], op, lane=self.lane)
         elif kind in DRAINS:
             self.emit(EventKind.DRAIN, op, engine=DRAINS[kind])
+        elif kind is OpKind.FENCE_MBARRIER_INIT:
+            self.emit(EventKind.LIFETIME, op)
         elif kind in CLUSTER_KINDS:
             self.cluster_barrier(op)
         elif (op.target, "raw") in self.machine.first:
@@ -340,6 +342,12 @@ class WarpWalk:
     def raw_mbarrier(self, op: Op) -> None:
         stages = self.machine.raw_stages(op.target)
         stage = self.integer(op, "stage", chosen(op.stage), stages)
+        if op.kind in (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL):
+            live = int(op.kind is OpKind.MBARRIER_INIT)
+            for each in range(stages) if op.stage is None else (stage,):
+                barrier = self.machine.raw_barrier(op.target, each, self.stream.cta)
+                self.emit(EventKind.LIFETIME, op, barrier, live)
+            return
         if op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT):
             barrier = self.machine.raw_barrier(op.target, stage, self.stream.cta)
             turn = self.raw.get(barrier, 0)

@@ -21,6 +21,7 @@ from .findings import Finding, Report, Scope, Severity
 from .hazards import HAZARDS
 from .hazards.counts import corrected, mismatches
 from .hazards.trace import Trace
+from .lifetimes import moving
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .long_loops import Meant, generalised
 from .machine import Machine
@@ -157,6 +158,8 @@ class _Search:
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
         try:
+            if moving(machine.document):
+                raise Unproved("mbarriers are initialised in loops, invalidated, or share bytes")
             self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
         except Unproved as why:
             self.unproved = str(why)

@@ -57,7 +57,10 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
             found.append((f"{group.name} ({group.kind.value})", Op("", kind, group.name, count=count)))
     for barrier in (*document.barriers, *document.mbarriers):
         found += [("barriers", Op("", kind, barrier.name)) for kind in kinds_of(barrier)]
-    found += [("fences and warps", Op("", kind)) for kind in (OpKind.FENCE_PROXY_ASYNC, OpKind.SYNC_WARP)]
+    found += [
+        ("fences and warps", Op("", kind))
+        for kind in (OpKind.FENCE_PROXY_ASYNC, OpKind.FENCE_MBARRIER_INIT, OpKind.SYNC_WARP)
+    ]
     if any(g.kind is Engine.WGMMA for g in document.groups):
         found.append(("fences and warps", Op("", OpKind.WGMMA_FENCE)))
     if any(r.space is Space.TMEM for r in document.resources):

@@ -16,11 +16,14 @@ VERBS = {
     OpKind.GROUP_WAIT_READ: "wait_read",
     OpKind.BARRIER_SYNC: "sync",
     OpKind.BARRIER_ARRIVE: "arrive",
+    OpKind.MBARRIER_INIT: "init",
+    OpKind.MBARRIER_INVAL: "inval",
     OpKind.MBARRIER_ARRIVE: "arrive",
     OpKind.MBARRIER_EXPECT: "expect",
     OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect",
     OpKind.MBARRIER_WAIT: "wait",
     OpKind.MBARRIER_TRY_WAIT: "try_wait",
+    OpKind.FENCE_MBARRIER_INIT: "fence_mbarrier_init",
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
     OpKind.WGMMA_FENCE: "wgmma_fence",
@@ -48,6 +51,7 @@ BLOCKING = {
     OpKind.TCGEN05_WAIT_ST,
 }
 ORDERING = {
+    OpKind.FENCE_MBARRIER_INIT,
     OpKind.FENCE_PROXY_ASYNC,
     OpKind.SYNC_WARP,
     OpKind.WGMMA_FENCE,

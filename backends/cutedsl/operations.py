@@ -37,6 +37,8 @@ def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
         if resource.pipeline is None:
             raise LoweringError(f"{resource.name} has no pipeline", op.id)
         return PIPELINE[op.kind](task, op, resource)
+    if op.kind in UNSUPPORTED:
+        raise LoweringError(f"{op.kind.value} is not lowered: leave it out, and the prologue does it", op.id)
     if op.kind not in OTHER:
         raise LoweringError(
             f"{op.kind.value} is not lowered: {task.document.target} has no stock form of it", op.id
@@ -215,6 +217,7 @@ PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
     OpKind.TRY_ACQUIRE: _try("try_acquire", "acquire"),
     OpKind.TRY_WAIT: _try("try_wait", "wait"),
 }
+UNSUPPORTED = (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL, OpKind.FENCE_MBARRIER_INIT)
 OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.GROUP_COMMIT: _group,
     OpKind.GROUP_WAIT: _group,

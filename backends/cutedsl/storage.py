@@ -202,6 +202,10 @@ class Storage:
                 )
         for mbarrier in self.document.mbarriers:
             pointer = self.rings[mbarrier.name]
+            if mbarrier.address is not None:
+                raise LoweringError(
+                    f"{mbarrier.name} has a fixed address: mbarriers that share bytes are not lowered"
+                )
             derived = mbarrier.count is None
             count = derived_raw_count(self.document, mbarrier.name) if derived else mbarrier.count
             for stage in range(mbarrier.stages):

@@ -239,7 +239,7 @@ def named_records(names: Names) -> dict[str, tuple[Any, ...]]:
             if isinstance(o, NamedBarrier)
         ),
         "mbarriers": tuple(
-            document.Mbarrier(names[o], o.count, o.stages, o.source, o.scope)
+            document.Mbarrier(names[o], o.count, o.stages, o.source, o.scope, o.address)
             for o in names.objects
             if isinstance(o, MBarrier)
         ),

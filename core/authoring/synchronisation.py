@@ -83,10 +83,16 @@ class AsyncGroup(Named):
 
 class MBarrier(Named):
     """A raw mbarrier of ``count`` arrivals (None: derived), or an array of ``stages``, in each CTA of a cluster; its init
-    needs no call. ``scope``: "cta" or "cluster", whom its arrivals and waits order; None: as far as it is used."""
+    needs no call. ``scope``: "cta" or "cluster", whom its arrivals and waits order; None: as far as it is used.
+    ``address``: where its 8 bytes a stage lie in shared memory, if it shares them with something else."""
 
     def __init__(
-        self, name: str | None = None, count: int | None = None, stages: int = 1, scope: str | None = None
+        self,
+        name: str | None = None,
+        count: int | None = None,
+        stages: int = 1,
+        scope: str | None = None,
+        address: int | None = None,
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise refuse(f"MBarrier's first argument is its name; write MBarrier(count={name!r})")
@@ -96,6 +102,16 @@ class MBarrier(Named):
         if scope not in (None, *SCOPES):
             raise refuse(f"scope of an mbarrier is {' or '.join(map(repr, SCOPES))}, not {scope!r}")
         self.scope = scope
+        self.address = optional_integer("address of an mbarrier", address)
+
+    def init(self, stage: int | None = None) -> None:
+        """mbarrier.init by one lane of each warp that gets here, of all stages or of one. Others need a barrier behind it
+        and `fence_mbarrier_init` before that. Left out everywhere, the kernel's prologue does all this."""
+        self._record(OpKind.MBARRIER_INIT, stage=stage)
+
+    def inval(self, stage: int | None = None) -> None:
+        """mbarrier.inval, after which its bytes may be used again: of all stages or of one."""
+        self._record(OpKind.MBARRIER_INVAL, stage=stage)
 
     def arrive(self, count: int | None = 1, stage: Place = None, cta: Any = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives). ``cta``: on the mbarrier of that CTA
@@ -142,6 +158,11 @@ class MBarrier(Named):
         named = "parity" if phase is None else "phase"
         op.count = run_time_integer(f"{named}=", parity if phase is None else phase, recorder("wait()"))
         return op
+
+
+def fence_mbarrier_init() -> None:
+    """Make this thread's `MBarrier.init` visible to the cluster and to the async proxy, behind the barrier that follows."""
+    recorder("fence_mbarrier_init()").op(OpKind.FENCE_MBARRIER_INIT)
 
 
 def fence_proxy_async() -> None:

@@ -257,4 +257,6 @@ def kinds_of(item: Any) -> tuple[OpKind, ...]:
         OpKind.MBARRIER_WAIT,
         OpKind.MBARRIER_TRY_WAIT,
         OpKind.TCGEN05_COMMIT,
+        OpKind.MBARRIER_INIT,
+        OpKind.MBARRIER_INVAL,
     )

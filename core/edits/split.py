@@ -23,6 +23,8 @@ from .nodes import renumbered
 _SHARED_BARRIERS = {
     OpKind.BARRIER_SYNC,
     OpKind.BARRIER_ARRIVE,
+    OpKind.MBARRIER_INIT,
+    OpKind.MBARRIER_INVAL,
     OpKind.MBARRIER_ARRIVE,
     OpKind.MBARRIER_EXPECT,
     OpKind.MBARRIER_ARRIVE_EXPECT,

@@ -95,6 +95,7 @@ class Simulation:
             EventKind.BAR_ARRIVE: self._sync,
             EventKind.FENCE: self._cost(costs.fence),
             EventKind.SYNC_WARP: self._cost(costs.group),
+            EventKind.LIFETIME: self._cost(costs.arrive),
             EventKind.CLUSTER_ARRIVE: self._cluster_arrive,
             EventKind.CLUSTER_WAIT: self._cluster_wait,
             EventKind.DRAIN: self._drain,

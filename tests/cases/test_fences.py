@@ -1,5 +1,6 @@
-"""Case E: proxies."""
+"""Case E: proxies, and mbarriers that are not there yet."""
 
+import pytest
 from kit import (
     K,
     Ring,
@@ -18,10 +19,13 @@ from kit import (
 
 from warpdraft.core import (
     AsyncGroup,
+    MBarrier,
     NamedBarrier,
     PipelineConfig,
+    cluster_sync,
     domain_loop,
     elect_warp,
+    fence_mbarrier_init,
     fence_proxy_async,
     producer_work,
     verify,
@@ -182,3 +186,79 @@ class TestP18:
 
     def test_fence(self):
         assert accepted(self.schedule(True))
+
+
+class TestC21:
+    """A planner gives the bytes of one mbarrier to another."""
+
+    @staticmethod
+    def schedule(ended):
+        a, b = MBarrier("a", 1, address=0), MBarrier("b", 1, address=0)
+        meet = NamedBarrier(1, 64, "meet")
+
+        def turn(barrier):
+            barrier.init()
+            fence_mbarrier_init()
+            meet.sync()
+            barrier.arrive()
+
+        def first():
+            turn(a)
+            meet.sync()
+            if ended:
+                a.inval()
+            turn(b)
+
+        def second():
+            meet.sync()
+            a.wait()
+            meet.sync()
+            meet.sync()
+            b.wait()
+
+        return build(role("first", 0, 1, first), role("second", 4, 1, second))
+
+    def test_a_second_init_on_a_live_barrier(self):
+        found = finding(self.schedule(False), "WD211")
+        assert set(found.resources) == {"a", "b"} and set(found.ops) == {"first.01", "first.06"}
+        assert codes(self.schedule(False)) == {"WD211"}
+
+    def test_the_first_one_ended(self):
+        assert accepted(self.schedule(True))
+
+
+class TestC41:
+    """An init that nobody publishes."""
+
+    @staticmethod
+    def schedule(fence=True, meet=True, remote=False):
+        b, start = MBarrier("b", 4), NamedBarrier(1, 128, "start")
+
+        def body():
+            with elect_warp(0):
+                b.init()
+                if fence:
+                    fence_mbarrier_init()
+            if meet:
+                cluster_sync() if remote else start.sync()
+            b.arrive(cta="peer" if remote else None)
+            b.wait()
+            if remote:
+                cluster_sync()
+
+        return build(role("all", 0, 4, body), cluster=(2, 1, 1) if remote else (1, 1, 1))
+
+    def test_no_barrier(self):
+        assert "WD211" in codes(self.schedule(meet=False))
+
+    def test_no_fence_within_one_cta_is_a_warning(self):
+        report = verify(self.schedule(fence=False))
+        assert report.errors == () and [f.code for f in report.findings] == ["WD211"]
+
+    def test_a_peer(self):
+        assert "WD211" in codes(self.schedule(meet=False, remote=True))
+        assert "WD211" in codes(self.schedule(fence=False, remote=True))
+
+    @pytest.mark.parametrize("remote", [False, True])
+    def test_published(self, remote):
+        assert accepted(self.schedule(remote=remote))

@@ -152,11 +152,12 @@ def ops(draw, names):
     op = d.Op("", kind, source=draw(SOURCE), copy_of=draw(st.sampled_from(["", "t.01"])))
     if kind in TARGET_OF:
         op = with_(op, target=draw(st.sampled_from(names[TARGET_OF[kind]])))
-    if kind.value.startswith(("group_wait", "mbarrier")):
+    lives = kind in (d.OpKind.MBARRIER_INIT, d.OpKind.MBARRIER_INVAL)
+    if kind.value.startswith(("group_wait", "mbarrier")) and not lives:
         op = with_(op, count=draw(COUNT))
     if kind.value.startswith("mbarrier"):
         op = with_(op, stage=draw(PLACE))
-        if kind not in PARITIES:
+        if kind not in PARITIES and not lives:
             op = with_(op, ctas=draw(CTAS))
     if kind in PARITIES:
         op = with_(op, count=draw(PLACE))
