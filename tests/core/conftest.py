@@ -259,7 +259,7 @@ def documents(draw):
 
     barriers = others(st.builds(d.NamedBarrier, NAME, SMALL, SMALL, SOURCE))
     mbarriers = others(
-        st.builds(d.Mbarrier, NAME, COUNT, STAGES, SOURCE, st.sampled_from([None, "cta", "cluster"]))
+        st.builds(d.Mbarrier, NAME, COUNT, STAGES, SOURCE, st.sampled_from([None, "cta", "cluster"]), COUNT)
     )
     groups = others(
         st.builds(
