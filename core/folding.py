@@ -31,7 +31,14 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD302": ("WD210 warning", "WD409"),  # nobody takes what is copied
     "WD210": ("WD210 warning",),
 }
-HANG = (*(rule for rule in FOLLOWS if rule not in (*DEADLOCKS, "WD210")), "WD113", "WD114", "WD207", "WD220")
+HANG = (
+    *(rule for rule in FOLLOWS if rule not in (*DEADLOCKS, "WD210")),
+    "WD113",
+    "WD114",
+    "WD207",
+    "WD220",
+    "WD704",
+)
 NAMED = 3  # codes that a note names
 
 
