@@ -14,7 +14,7 @@ from .clocks import Execution
 from .document import Document, Loop, OpKind
 from .incidents import Clock
 from .program import Event, EventKind, Program, in_cta
-from .run import Run, shared_memory
+from .run import Run
 from .tree import ops_of, placed
 
 BYTES = 8  # of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object")
@@ -109,7 +109,7 @@ def lifetimes(run: Run) -> Lifetimes:
         for b in ordered
         if a < b and places[a][0] == places[b][0] and abs(places[a][1] - places[b][1]) < BYTES
     ]
-    _Recorded(run.program, found, places, run).run()
+    _Recorded(run.program, found, places).run()
     return found
 
 
@@ -119,7 +119,7 @@ class _Recorded(Execution):
     def __init__(
         self, program: Program, found: Lifetimes, places: dict[int, tuple[int, int]], run: Run
     ) -> None:
-        super().__init__(program, shared_memory(run.document), None)
+        super().__init__(program)
         self.found, self.places, self.done = found, places, set[tuple[int, int]]()
 
     def _handlers(self) -> list:
