@@ -116,9 +116,7 @@ def lifetimes(run: Run) -> Lifetimes:
 class _Recorded(Execution):
     """An execution that keeps the clocks of what concerns raw mbarriers."""
 
-    def __init__(
-        self, program: Program, found: Lifetimes, places: dict[int, tuple[int, int]], run: Run
-    ) -> None:
+    def __init__(self, program: Program, found: Lifetimes, places: dict[int, tuple[int, int]]) -> None:
         super().__init__(program)
         self.found, self.places, self.done = found, places, set[tuple[int, int]]()
 
