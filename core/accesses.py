@@ -24,7 +24,9 @@ class WorkEvents:
 
     def __init__(self, machine: Machine, task: Task, stream: Stream) -> None:
         self.machine, self.task, self.stream = machine, task, stream
-        self.views: dict[str, View] = {}  # token -> what it stands for now
+        self.views: dict[str, View] = {}  # token, or pipeline " in hand" -> what it stands for now
+        self.implied = machine.implied(task)
+        self.kept = frozenset(name for names in self.implied.values() for name in names)
         # the same in every program of the machine
         who = task.name, stream.warps, stream.cta
         self._made: dict[tuple, tuple[Event, ...]] = machine.work_events.setdefault(who, {})
@@ -53,6 +55,10 @@ class WorkEvents:
         used = tuple(
             (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
         )
+        if op.id in self.implied:
+            used += tuple(
+                ("", self.views[h]) for u in self.implied[op.id] if (h := _in_hand(u)) in self.views
+            )
         for token in op.results:
             self.views.pop(token, None)  # the name now stands for a value
         key = (op.id, stage, alone, leads, ranked, used)
@@ -83,7 +89,7 @@ class WorkEvents:
             op.id,
             engine=engine,
             stage=stage,
-            views=tuple((parameter, view[0], view[1]) for parameter, view in used),
+            views=tuple((parameter, view[0], view[1]) for parameter, view in used if parameter),
         )
         if not loads:
             named = targets(self.machine.document, ctas_of(op, work), self.stream.cta, resource.pipeline)
@@ -103,6 +109,14 @@ class WorkEvents:
                 barrier=barrier,
                 bytes=tx_bytes(resource, work, op, self.task, share) if barrier >= 0 else 0,
             )
+
+    def hold(self, resource: Resource, stage: int) -> None:
+        """The task now holds ``stage`` of a pipeline that works read without a view."""
+        self.views[_in_hand(resource.name)] = resource.name, stage, ((0, stage_bytes(resource)),)
+
+    def let_go(self, resource: Resource) -> None:
+        """It holds no stage of it any more."""
+        self.views.pop(_in_hand(resource.name), None)
 
     def _pair(self, resource: Resource, used: tuple[tuple[str, View], ...]) -> tuple[int, ...]:
         """The CTAs that an MMA of this CTA works for, the one that issues it first."""
@@ -180,3 +194,7 @@ class WorkEvents:
 
 def _part(space: str, number: int) -> str:
     return space if number < 0 else space_of(space, number)
+
+
+def _in_hand(name: str) -> str:
+    return f"{name} in hand"  # no token can be called so

@@ -19,6 +19,7 @@ from .cursors import passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
+from .implied import implied_reads
 from .layout import layout
 from .program import Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
@@ -55,6 +56,7 @@ class Machine:
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._retries: dict[str, frozenset[str]] = {}
+        self._implied: dict[str, dict[str, tuple[str, ...]]] = {}
         self._passed: dict[str, frozenset[tuple[str, str]]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
@@ -192,6 +194,12 @@ class Machine:
                 if found is not None and found.crossing and found.produces[cta]:
                     last[op.target] = op
         return tuple(last.values())
+
+    def implied(self, task: Task) -> dict[str, tuple[str, ...]]:
+        """By op, the pipelines whose stage in hand it reads without a view (`core.implied`)."""
+        if task.name not in self._implied:
+            self._implied[task.name] = implied_reads(self.document, task)
+        return self._implied[task.name]
 
     def classes(self, task: Task) -> list[tuple[int, ...]]:
         """Warps of ``task`` by identical behaviour: those that differ alone, then one of the others, then the rest."""

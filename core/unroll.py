@@ -269,12 +269,20 @@ class WarpWalk:
         return opening_cursor(resource, opens, self.machine.pipeline_ops(self.task))
 
     def move(self, op: Op) -> None:
-        """Moves the cursor that ``op`` moves, whichever warp does the op."""
+        """Moves the cursor that ``op`` moves, and what the task holds, whichever warp does the op."""
         resource = self.machine.resources.get(op.target)
-        if resource and resource.pipeline:
-            cursor = moved_cursor(resource, op.kind, self.machine.pipeline_ops(self.task))
-            if cursor:
-                self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
+        if not (resource and resource.pipeline):
+            return
+        kept = op.target in self.works.kept
+        if kept and op.kind is OpKind.WAIT:
+            self.works.hold(resource, self.place(resource, self.opening(resource, "wait"))[0])
+        cursor = moved_cursor(resource, op.kind, self.machine.pipeline_ops(self.task))
+        if cursor:
+            self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
+        if kept and op.kind is OpKind.RELEASE:
+            waits, releases = (self.cursor.get((op.target, c), 0) for c in ("wait", "release"))
+            if waits <= releases:  # with one cursor a side waits do not count
+                self.works.let_go(resource)
 
     def number(self, resource: Resource, side: str, stage: int, cta: int) -> int:
         return self.machine.barrier(resource.name, side, stage, cta)

@@ -27,7 +27,8 @@ CODE, NAME = "WD106", "released-upstream"
 
 
 def follow(trace: Trace) -> Iterator[Finding]:
-    """Asynchronous works on tokens of a released stage."""
+    """Asynchronous works on views of a released stage; works without a view behind the release of what the graph says that
+    they read."""
     for problem in trace.of("upstream"):
         at = f" ({problem.at})" if problem.at else ""
         yield error(

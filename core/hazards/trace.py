@@ -106,6 +106,12 @@ class _Follower(WarpWalk):
         self.begun: dict[str, int] = {}  # resource -> waits so far
         self.peeked: dict[tuple[str, str], int] = {}  # the use that the last peek looked at
         self.tokens: dict[str, tuple[str, int]] = {}  # token -> pipelined resource and use that it comes from
+        self.served: set[str] = set()  # pipelines from whose stages in hand something was made,
+        self.unread: set[str] = set()  # and those that were given back before anything was
+        self.upstreams: dict[str, set[str]] = {}
+        for edge in machine.document.graph:
+            if (edge.upstream, "consumer") in self.brackets and edge.upstream != edge.downstream:
+                self.upstreams.setdefault(edge.downstream, set()).add(edge.upstream)
         self.known: set[str] = set()
         self.lanes = Lanes()
 
@@ -158,6 +164,10 @@ class _Follower(WarpWalk):
                 self.problem("bracket", op, op.target, f"{op.kind.value} without {OPENING[key[1]]} before it")
             self.open[key] = max(0, self.open.get(key, 0) - 1)
             self.closed[op.target] = self.closed.get(op.target, 0) + (key[1] == "consumer")
+            if key[1] == "consumer" and op.target not in self.served:
+                self.unread.add(op.target)
+            if not self.open[key]:
+                self.served.discard(op.target)
         elif op.kind in PEEKS:
             key = op.target, PEEKS[op.kind]
             self.peeked[key] = self.use(key)
@@ -203,6 +213,7 @@ class _Follower(WarpWalk):
         resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
         if resource is None or work is None:
             return
+        self.check_implied(op)
         asynchronous = engine_of(resource, work) is not Engine.WARP
         for _, value in op.args:
             source = self.tokens.get(value.name) if isinstance(value, Token) else None
@@ -214,6 +225,16 @@ class _Follower(WarpWalk):
             ):  # a value was read at its call
                 text = f"{op.target}.{op.work} uses {value.name} of {upstream} after its stage was released"
                 self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
+
+    def check_implied(self, op: Op) -> None:
+        """What is made of a stage without a view of it is made while it is held, not after it was given back unused."""
+        for upstream in self.upstreams.get(op.target, ()):
+            if self.open.get((upstream, "consumer")):
+                self.served.add(upstream)
+                self.unread.discard(upstream)
+            elif upstream in self.unread and upstream in self.machine.implied(self.task).get(op.id, ()):
+                text = f"{op.target}.{op.work} reads {upstream}, which {op.target} is made from, after its release"
+                self.problem("upstream", op, upstream, text)
 
     # -- tokens ---------------------------------------------------------------------------------------------------------
     def check_tokens(self, op: Op) -> None:
