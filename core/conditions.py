@@ -1,9 +1,10 @@
 """Run-time conditions: which there are, how each usually comes out, and how often it is decided.
 
 A condition is decided once for each iteration of the loop around the place where its value is made, and is the same in all
-that is inside. A token is made by the op that returns it (in the first or last iteration of a loop: once for the whole
-loop). A name, or what a tile loop skips by, is decided where the outermost block tests it, in whatever task: so a block
-around an inner loop and the same block inside it, or ``skip_if="x"`` and ``when_false("x")``, run together.
+that is inside. A token is made by the op that returns it. A name, or what a tile loop skips by, is decided where the
+outermost block tests it, in whatever task: so a block around an inner loop and the same block inside it, or
+``skip_if="x"`` and ``when_false("x")``, run together. What is in the first or last iteration of a loop alone counts as
+around it.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ def decided_in(document: Document) -> dict[str, int]:
             made[key] = max(made.get(key, 0), _made_in(at.parents))
     found: dict[str, int] = {}
     for at in placed(document):
-        node, depth = at.node, sum(isinstance(p, Loop) for p in at.parents)
+        node, depth = at.node, _made_in(at.parents)
         if isinstance(node, Loop) and node.skip_if:
-            found[node.skip_if] = min(depth + 1, found.get(node.skip_if, depth + 1))
+            inside = sum(isinstance(p, Loop) for p in at.parents) + 1
+            found[node.skip_if] = min(inside, found.get(node.skip_if, inside))
         elif isinstance(node, Guard) and node.kind in TESTS and node.id not in waits:
             depth = min(depth, made.get((at.task.name, node.token), depth))
             found[node.key] = min(depth, found.get(node.key, depth))
@@ -51,7 +53,7 @@ def decided_in(document: Document) -> dict[str, int]:
 
 
 def _made_in(parents: tuple[Loop | Guard, ...]) -> int:
-    """How many loops are around an op, without the innermost where the op is in its first or last iteration only."""
+    """How many loops are around a place, without the innermost where it is reached in its first or last iteration only."""
     loops = [p for p in parents if isinstance(p, Loop)]
     ends = [p for p in parents if isinstance(p, Guard) and p.kind in ENDS]
     return len(loops) - any(loops and g.loop in ("", loops[-1].var) for g in ends)

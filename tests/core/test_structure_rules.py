@@ -97,6 +97,19 @@ def test_both_branches_of_a_predicate_are_every_tile():
         assert ("WD114" in codes(schedule)) == bad
 
 
+def test_a_condition_in_the_first_and_in_the_last_iteration():
+    first = guard(GuardKind.FIRST_ITER, guard(GuardKind.WHEN_TRUE, *FILL.body, key="a"))
+    last = guard(GuardKind.WHEN_TRUE, guard(GuardKind.LAST_ITER, *USE.body), key="a")
+    schedule = document(
+        "ends",
+        task("load", 0, 1, loop(loop(first), stop=Symbol("n"), var="i")),
+        task("use", 4, 1, loop(loop(last), stop=Symbol("n"), var="i")),
+        resources=(channel("x"),),
+        symbols=(Symbol("n"), Symbol("k_tiles")),
+    )
+    assert codes(schedule) == set()
+
+
 @pytest.mark.parametrize("key", ["a", "b"])
 def test_a_condition_around_a_loop_is_the_same_inside_it(key):
     schedule = document(
