@@ -108,6 +108,11 @@ def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str
     for i, edge in enumerate(document.graph):
         yield from _resource(f"graph[{i}].upstream", edge.upstream, names)
         yield from _resource(f"graph[{i}].downstream", edge.downstream, names)
+    made = {edge.downstream for edge in document.graph}
+    for i, root in enumerate(document.roots):
+        yield from _resource(f"roots[{i}]", root, names)
+        if root in made or root in document.roots[:i]:
+            yield f"roots[{i}]", f"{root!r} is named before, in the graph or here; leave it out"
     ids: set[str] = set()
     for i, task in enumerate(document.tasks):
         for side in ("src", "dst"):

@@ -305,8 +305,9 @@ class Kernel:
 class Document:
     """A whole schedule. Names of resources, barriers, mbarriers and groups share one namespace; op ids are unique.
 
-    ``smem_capacity`` (bytes) and ``tmem_capacity`` (columns) lower what one CTA may use; None: what the target has.
-    ``ctas_per_sm`` CTAs are to run on a multiprocessor at a time: they share its registers, shared memory and warps.
+    ``roots`` are resources that the graph names and makes from nothing. ``smem_capacity`` (bytes) and ``tmem_capacity``
+    (columns) lower what one CTA may use; None: what the target has. ``ctas_per_sm`` CTAs are to run on a multiprocessor at
+    a time: they share its registers, shared memory and warps.
     """
 
     name: str
@@ -322,4 +323,5 @@ class Document:
     kernel: Kernel | None = None
     smem_capacity: int | None = None
     tmem_capacity: int | None = None
+    roots: tuple[str, ...] = ()
     ctas_per_sm: int = 1

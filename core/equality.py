@@ -25,7 +25,8 @@ def equal_schedules(a: Document, b: Document) -> bool:
 def without_positions(document: Document) -> Document:
     """``document`` with ids and source positions blanked, arguments and edges sorted."""
     bare = _bare(document, frozenset(r.name for r in document.resources if r.pipeline))
-    return replace(bare, graph=tuple(sorted(bare.graph, key=lambda e: (e.downstream, e.upstream))))
+    edges = tuple(sorted(bare.graph, key=lambda e: (e.downstream, e.upstream)))
+    return replace(bare, graph=edges, roots=tuple(sorted(bare.roots)))
 
 
 def _bare(value: Any, rings: frozenset[str]) -> Any:

@@ -198,6 +198,7 @@ class _Module:
         for downstream in dict.fromkeys(e.downstream for e in self.document.graph):
             upstreams = [e.upstream for e in self.document.graph if e.downstream == downstream]
             yield f"{self.objects[downstream]}: {self.listed(upstreams)}"
+        yield from (f"{self.objects[root]}: []" for root in self.document.roots)
 
     def declared(self) -> list[str]:
         """What must be handed over so that everything is declared, in the document's order; [] if it is so anyway."""
@@ -208,6 +209,7 @@ class _Module:
         for downstream in dict.fromkeys(e.downstream for e in document.graph):
             natural.setdefault(downstream)
             natural |= dict.fromkeys(e.upstream for e in document.graph if e.downstream == downstream)
+        natural |= dict.fromkeys(document.roots)
         for task in document.tasks:
             natural |= dict.fromkeys(used_objects(task.body))
         kinds = (document.resources, document.barriers, document.mbarriers, document.groups)

@@ -50,6 +50,7 @@ def assemble(
             *_unowned(names, allocators),
         ),
         graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
+        roots=tuple(names[down] for down, ups in graph.items() if not ups),
         tasks=tuple(
             document.Task(
                 name,

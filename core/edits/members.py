@@ -95,7 +95,9 @@ class Rename(Edit):
             replace(t, src=_renamed(t.src, self.name, self.new), dst=_renamed(t.dst, self.name, self.new))
             for t in document.tasks
         )
-        return replace(document, graph=edges, tasks=tasks)
+        return replace(
+            document, graph=edges, roots=_renamed(document.roots, self.name, self.new), tasks=tasks
+        )
 
     def _node(self, node: Node) -> trees.Body:
         if isinstance(node, Op) and node.target == self.name:
@@ -137,7 +139,9 @@ class Remove(Edit):
             )
             for t in document.tasks
         )
-        return replace(document, graph=edges, tasks=tasks)
+        return replace(
+            document, graph=edges, roots=tuple(n for n in document.roots if n != self.name), tasks=tasks
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,8 @@ class AddEdge(Edit):
         edge = Edge(self.upstream, self.downstream)
         if edge in document.graph:
             raise EditError(f"{self.downstream} already depends on {self.upstream}")
-        return replace(document, graph=(*document.graph, edge))
+        roots = tuple(n for n in document.roots if n != self.downstream)
+        return replace(document, graph=(*document.graph, edge), roots=roots)
 
 
 @dataclass(frozen=True, slots=True)

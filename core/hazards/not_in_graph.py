@@ -14,12 +14,12 @@ CODE, NAME = "WD102", "not-in-graph"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Resources on no edge of the graph, though some task has one to write for them to be made from, or the other way round.
+    """Resources that the graph does not name, though some task reads them and writes another, or the other way round.
 
-    A work queue is no part of it, nor is the order of dependent launches; what only one task ever uses and no task hands on
-    has nothing to be on an edge with.
+    What is made from nothing is named without an upstream. A work queue is no part of it, nor is the order of dependent
+    launches; what only one task ever uses and no task hands on has nothing to be on an edge with.
     """
-    named = {name for edge in document.graph for name in (edge.upstream, edge.downstream)}
+    named = {name for edge in document.graph for name in (edge.upstream, edge.downstream)} | {*document.roots}
     data = {r.name for r in document.resources if r.space not in (Space.QUEUE, Space.PDL)}
     missing: dict[str, dict[str, None]] = {}  # resource -> what an edge could join it with
     for t in document.tasks:
@@ -37,7 +37,7 @@ def check(document: Document) -> Iterator[Finding]:
             f"{name} is used by {', '.join(users)}, but is not in the dependency graph",
             resources=(name,),
             tasks=tuple(users),
-            expected=f"an edge to or from it, by its tasks one with {' or '.join(missing[name])}",
+            expected=f"an edge to or from it, by its tasks one with {' or '.join(missing[name])}, or it alone",
             actual="none",
         )
 

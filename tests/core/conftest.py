@@ -295,6 +295,8 @@ def documents(draw):
     )
     counter = itertools.count()
     tasks = tuple(with_(t, body=numbered(t.body, counter)) for t in tasks)
+    graph = draw(several(edges)) if resources else ()
+    alone = [r.name for r in resources if r.name not in {e.downstream for e in graph}]
     return d.Document(
         name=draw(st.text(min_size=1, max_size=5)),
         target=draw(st.sampled_from(["sm_90a", "sm_100a"])),
@@ -304,7 +306,8 @@ def documents(draw):
         barriers=barriers,
         mbarriers=mbarriers,
         groups=groups,
-        graph=draw(several(edges)) if resources else (),
+        graph=graph,
+        roots=draw(several(st.sampled_from(alone), by=str)) if alone else (),
         tasks=tasks,
         kernel=draw(st.none() | KERNEL),
         smem_capacity=draw(COUNT),

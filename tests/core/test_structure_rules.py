@@ -283,6 +283,12 @@ def test_resources_without_a_pipeline_are_in_the_graph_too(graph, missing):
     assert codes(chain(graph)) <= {"WD102"}
 
 
+def test_a_resource_made_from_nothing():
+    for roots in ((), ("acc",)):
+        schedule = replace(chain((("gmem", "ab"),)), roots=roots)
+        assert codes(schedule) == ({"WD102"} if not roots else set())
+
+
 def test_what_no_edge_could_join_is_left_out_of_the_graph():
     scratch = (work("s", "fill"), sync("meet"), work("s", "read"))
     schedule = document(
