@@ -15,6 +15,8 @@ from .authoring.loops import (
     FIRST_ITER,
     LAST_ITER,
     Every,
+    IterationPredicate,
+    OpaqueCondition,
     cta_rank,
     domain_loop,
     elect_lane,
@@ -40,6 +42,7 @@ from .authoring.pipelines import PipelineConfig
 from .authoring.queues import PdlLaunchBarrier, PdlWaitBarrier, TileSchedulerConfig, WorkQueue
 from .authoring.resources import MemoryResource
 from .authoring.schedules import Schedule, schedule
+from .authoring.symbols import ceil_div, symbol
 from .authoring.synchronisation import (
     AsyncGroup,
     MBarrier,
@@ -60,11 +63,10 @@ from .authoring.tensor_core import (
     tcgen05_wait_ld,
     tcgen05_wait_st,
 )
-from .authoring.values import StageInfo, TaskLocalVariable
+from .authoring.values import ResourceContext, StageInfo, TaskLocalVariable, WorkTileInfo
 from .authoring.works import consumer_work, producer_work
 from .document import Document, Engine, Footprint, Part, Signal, Space, Storage
 from .equality import equal_schedules
-from .expressions import ceil_div, symbol
 from .findings import Finding, Fix, Report, Scope, Severity, Step
 from .history import History
 from .report import render_report
@@ -85,10 +87,12 @@ __all__ = [
     "Footprint",
     "GmemTensor",
     "History",
+    "IterationPredicate",
     "Kernel",
     "MBarrier",
     "MemoryResource",
     "NamedBarrier",
+    "OpaqueCondition",
     "Part",
     "PdlLaunchBarrier",
     "PdlWaitBarrier",
@@ -98,6 +102,7 @@ __all__ = [
     "PipelineOp",
     "PipelineType",
     "Report",
+    "ResourceContext",
     "Schedule",
     "ScheduleError",
     "Scope",
@@ -119,6 +124,7 @@ __all__ = [
     "TmemAllocator",
     "WorkAttr",
     "WorkQueue",
+    "WorkTileInfo",
     "ceil_div",
     "cluster_arrive",
     "cluster_sync",

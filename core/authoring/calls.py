@@ -15,6 +15,10 @@ from .runtime import RunTimeInteger, run_time_integer
 from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
 
+GROUP_OPS = {  # what a group does for its members, by its mode
+    "Merge": (OpKind.RELEASE,),
+    "FusedMerge": (OpKind.TRY_WAIT, OpKind.WAIT, OpKind.RELEASE),
+}
 RESERVED = (
     "stage",
     "footprint",
@@ -29,13 +33,16 @@ def pipeline_op(
     recorder: Recorder, resource: Any, kind: OpKind, /, *positional: Any, **reserved: Any
 ) -> DataFlowToken | Tokens:
     """Record an op of the resource's pipeline. Raises ScheduleError for arguments that it cannot have."""
-    _refuse_group(resource)
+    members = _members(resource, kind)
     if positional:
         raise refuse(f"{kind.value}() takes no positional arguments, and is given {positional[0]!r}")
     if unknown := set(reserved) - set(RESERVED) | {"multicast", "cta"} & set(reserved):
         raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
     variable = stored_as(sys._getframe(1))
-    op = recorder.op(kind, resource)
+    *others, last = members
+    for member in others:
+        _results(recorder, recorder.op(kind, member), {}, "", ())
+    op = recorder.op(kind, last)
     return _results(recorder, op, reserved, variable or f"{kind.value}_result", ())
 
 
@@ -49,7 +56,8 @@ def call_work(
     "all", "m", "n", "own"), ``results`` to name what it returns. Raises ScheduleError for an argument that no document can
     hold.
     """
-    _refuse_group(resource)
+    if getattr(type(resource), "is_pipeline_group", False):
+        raise refuse(f"the group {resource.name!r} has no work {name}: call it on a member")
     spec = works_of(type(resource)).get(name)
     parameters = list(spec.parameters) if spec else []
     reserved = {key: keywords.pop(key) for key in RESERVED if key in keywords and key not in parameters}
@@ -116,8 +124,28 @@ def _ordered(bound: dict[str, Any], spec: WorkSpec | None) -> list[tuple[str, An
     return known + list(bound.items())
 
 
-def _refuse_group(resource: Any) -> None:
-    if getattr(type(resource), "is_pipeline_group", False) or resource.pipeline_group is not None:
+def _members(resource: Any, kind: OpKind) -> list[Any]:
+    """The resources that a pipeline op of ``resource`` is for: the members of a group, where the group has this op.
+
+    Members of a Merge share their empty barriers, those of a FusedMerge their full barriers too. One op of the group waits
+    for, or arrives on, what the same op of each member would. Raises ScheduleError where group and member are mixed up.
+    """
+    is_group = getattr(type(resource), "is_pipeline_group", False)
+    group = resource if is_group else resource.pipeline_group
+    if group is None:
+        return [resource]
+    mode = str(getattr(group.mode, "value", group.mode))
+    if mode == "Fork":
+        raise refuse(f"{group.name!r} is a PipelineGroup of mode Fork: driving it is not supported yet")
+    own = GROUP_OPS[mode]
+    if is_group and kind not in own:
         raise refuse(
-            f"{resource.name!r} belongs to a PipelineGroup: driving grouped pipelines is not supported yet"
+            f"the {mode} group {group.name!r} has no {kind.value}(): call it on a member, such as "
+            f"{group.name or 'group'}.{group.members[0].name or 'member'}.{kind.value}()"
         )
+    if not is_group and kind in own:
+        raise refuse(
+            f"{kind.value}() of {resource.name!r} is that of its whole {mode} group: "
+            f"call {group.name or 'group'}.{kind.value}()"
+        )
+    return list(group.members) if is_group else [resource]

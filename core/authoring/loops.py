@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from ..document import GuardKind
 from ..expressions import LoopVariable, Operation, Symbol, symbol
 from .errors import refuse
 from .frames import caller, stored_as
-from .integers import integer, size
+from .given import optional_text, text
+from .integers import integer, optional_integer, size
 from .queues import WorkQueue
 from .recording import CapturedGuard, CapturedLoop, Recorder, recorder
 from .resources import MemoryResource
@@ -104,7 +106,9 @@ def domain_loop(*bounds: Any, unroll: int | None = None, name: str | None = None
         raise refuse("domain_loop() takes (stop), (start, stop) or (start, stop, step)")
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     sizes = (_bound("start", start), _bound("stop", stop), _bound("step", step))
-    return LoopBlock(at, CapturedLoop(0, "domain", "k", caller().source, sizes, unroll=unroll), name)
+    unroll = optional_integer("unroll=", unroll, 0)
+    node = CapturedLoop(0, "domain", "k", caller().source, sizes, unroll=unroll)
+    return LoopBlock(at, node, optional_text("name of a loop", name))
 
 
 def work_tile_loop(wq: Any, skip_if: Any = None, *, tiles: Any = None, name: str | None = None) -> LoopBlock:
@@ -119,7 +123,7 @@ def work_tile_loop(wq: Any, skip_if: Any = None, *, tiles: Any = None, name: str
         raise refuse(f"work_tile_loop() needs a WorkQueue, not {type(wq).__name__}")
     stop = _bound("tiles", wq.tiles if tiles is None else tiles)
     node = CapturedLoop(0, "tile", "tile", caller().source, (0, stop, 1), wq, _predicate(skip_if))
-    return LoopBlock(at, node, name)
+    return LoopBlock(at, node, optional_text("name of a loop", name))
 
 
 def when_true(cond: Any, key: Any = None) -> Block:
@@ -157,16 +161,34 @@ def cta_rank(rank: int) -> Block:
 
 def named_loop(name: str) -> LoopHandle:
     """The loop called ``name`` of this schedule, also where no such loop has been opened."""
-    return LoopHandle(recorder("named_loop()"), name)
+    return LoopHandle(recorder("named_loop()"), text("name of a loop", name))
 
 
 def named_token(name: str) -> DataFlowToken:
     """The value called ``name`` of this task, also where no op has returned it yet."""
+    if not text("name of a value", name):
+        raise refuse("named_token() needs the name of a value")
     return DataFlowToken(recorder("named_token()"), None, name, name)
 
 
+class IterationPredicate:
+    """Which iterations of the innermost domain loop a block runs in, for `when_true`: `FIRST_ITER`, `LAST_ITER`, `Every`."""
+
+
 @dataclass(frozen=True)
-class Every:
+class OpaqueCondition:
+    """A condition known at run time, by its ``key``; ``negated``: where it does not hold. The other fields say where Task
+    Scheduling found it."""
+
+    key: Any
+    negated: bool = False
+    resource: Any = None
+    method_label: str | None = None
+    result_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Every(IterationPredicate):
     """The iterations ``start``, ``start + period``, ... of the innermost domain loop, for `when_true`."""
 
     period: int
@@ -174,7 +196,7 @@ class Every:
 
 
 @dataclass(frozen=True)
-class _End:
+class _End(IterationPredicate):
     kind: GuardKind
 
 
@@ -193,6 +215,14 @@ def _condition(kind: GuardKind, cond: Any, key: Any) -> Block:
             period, start = integer("Every.period", cond.period), integer("Every.start", cond.start)
             return Block(at, CapturedGuard(0, GuardKind.EVERY, source, period=period, start=start))
         return Block(at, CapturedGuard(0, cond.kind, source))
+    if isinstance(cond, IterationPredicate):
+        raise refuse(
+            "an iteration predicate of your own is not known here; use FIRST_ITER, LAST_ITER, Every or k.every()"
+        )
+    if isinstance(cond, OpaqueCondition):
+        if cond.negated:
+            kind = GuardKind.WHEN_FALSE if kind is GuardKind.WHEN_TRUE else GuardKind.WHEN_TRUE
+        cond, key = "", cond.key if key is None else key
     name = None if key is None else _key(key)
     if isinstance(cond, DataFlowToken):
         origin = cond.origin
@@ -218,7 +248,12 @@ def _predicate(skip_if: Any) -> str:
     if skip_if is None or isinstance(skip_if, str):
         return skip_if or ""
     if not callable(skip_if):
-        raise refuse(f"skip_if must be a name or a function, not {skip_if!r}")
+        raise refuse(f"skip_if must be a name or a function, not {skip_if!r:.60}")
+    if (
+        isinstance(skip_if, functools.partial) and len(skip_if.args) == 3
+    ):  # wq.method, looked up inside a schedule
+        _, queue, name = skip_if.args
+        return _function_name(getattr(type(queue), name))
     return _function_name(skip_if)
 
 

@@ -12,9 +12,11 @@ from ..expressions import Symbol
 from .assembly import assemble, checked_graph
 from .errors import ScheduleError, refuse
 from .frames import caller
+from .given import listed, shown, text
 from .integers import integer, optional_integer
 from .memory import SmemAllocator, TmemAllocator
 from .resources import MemoryResource
+from .synchronisation import Named
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -68,6 +70,15 @@ class TaskManager:
             raise refuse(f"cluster has three dimensions, such as (2, 1, 1), not {cluster!r}")
         if not isinstance(tasks, list | tuple) or not all(isinstance(task, Task) for task in tasks):
             raise refuse(f"tasks must be a list of tasks, not {tasks!r:.60}")
+        for what, given, kind in (
+            ("smem_allocator", smem_allocator, SmemAllocator),
+            ("tmem_allocator", tmem_allocator, TmemAllocator),
+            ("kernel", kernel, document.Kernel),
+        ):
+            if given is not None and not isinstance(given, kind):
+                raise refuse(f"{what} must be a {kind.__name__}, not {shown(given)}")
+        resources = listed("resources", resources, (MemoryResource, Named), "resources, barriers and groups")
+        symbols = listed("symbols", symbols, Symbol, "symbols")
         self.tasks = list(tasks)
         self.smem_allocator = smem_allocator
         self.tmem_allocator = tmem_allocator
@@ -75,11 +86,11 @@ class TaskManager:
             self.tasks,
             checked_graph(resource_dependency_graph),
             [a for a in (smem_allocator, tmem_allocator) if a is not None],
-            list(resources),
-            list(symbols),
+            resources,
+            symbols,
             Document(
-                name=name or (kernel.name if kernel else _file_stem()),
-                target=target,
+                name=text("name of the schedule", name) or (kernel.name if kernel else _file_stem()),
+                target=text("target", target),
                 cluster=tuple(integer("a dimension of cluster", c) for c in cluster),  # type: ignore[arg-type]
                 kernel=kernel,
                 smem_capacity=optional_integer("smem_capacity_bytes", smem_capacity_bytes),
@@ -92,6 +103,14 @@ class TaskManager:
     def document(self) -> Document:
         """The schedule as a value."""
         return self._document
+
+    def setup_resources_and_tasks(self) -> None:
+        """A running kernel's part in Task Scheduling. Raises ScheduleError."""
+        raise refuse(
+            "a schedule does not run here: export the document as a kernel (`warpdraft export`) and run that"
+        )
+
+    run = setup_resources_and_tasks
 
     def verify(self, **options: Any) -> Report:
         """Check the schedule; options as for `core.verify.verify`. Prints nothing."""

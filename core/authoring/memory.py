@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from ..limits import MAX_BYTES
 from .errors import refuse
+from .given import listed, text
 from .integers import integer
 
 A = TypeVar("A", "SmemAllocation", "TmemAllocation")
@@ -26,6 +27,7 @@ class SmemAllocation:
     copies: int = field(init=False, default=1)  # stages, where the size is that of one stage
 
     def __post_init__(self) -> None:
+        text("name of an allocation", self.name)
         if self.dtype is not None and self.size_bytes == 0:
             count = integer(f"count of {self.name!r}", self.count, 0)
             self.size_bytes = count * int(self.dtype.width) // 8
@@ -43,6 +45,7 @@ class TmemAllocation:
     copies: int = field(init=False, default=1)
 
     def __post_init__(self) -> None:
+        text("name of an allocation", self.name)
         self.num_columns = integer(f"num_columns of {self.name!r}", self.num_columns, 0, MAX_BYTES)
 
 
@@ -65,16 +68,21 @@ class LayoutAllocator(Generic[A]):
 
     def add(self, allocation: A) -> A:
         """Register one allocation; it shares its bytes with no other unless an alias group names it."""
+        if not isinstance(allocation, SmemAllocation | TmemAllocation):
+            raise refuse(f"add() takes an allocation, not {allocation!r:.60}")
         self.allocations.append(allocation)
         return allocation
 
     def add_resource(self, resource: Any) -> None:
         """Register what a resource allocates."""
+        if not hasattr(type(resource), "smem_allocations"):
+            raise refuse(f"add_resource() takes a resource, not {resource!r:.60}")
         for allocation in self._required_by(resource):
             self.add(allocation)
 
     def add_alias_group(self, phases: Sequence[Sequence[A]]) -> None:
         """Let ``phases`` (lists of allocations that are used at one time) start at the same place."""
+        phases = listed("phases of an alias group", phases, (list, tuple), "lists of allocations")
         if len(phases) < 2:
             raise refuse("an alias group needs at least two phases")
         self.alias_groups.append([list(phase) for phase in phases])
@@ -120,6 +128,11 @@ class SmemAllocator(LayoutAllocator[SmemAllocation]):
 
     def _required_by(self, resource: Any) -> Sequence[SmemAllocation]:
         return resource.smem_allocations()
+
+    def add_pipeline_group(self, group: Any) -> None:
+        """Nothing to register: the members' own pipelines allocate their barriers."""
+        if not getattr(type(group), "is_pipeline_group", False):
+            raise refuse(f"add_pipeline_group() takes a PipelineGroup, not {group!r:.60}")
 
     def add_tmem_ptr(self, allocation: SmemAllocation) -> SmemAllocation:
         """Register the word that receives the base address of tensor memory."""

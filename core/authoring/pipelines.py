@@ -9,6 +9,7 @@ from ..document import Pipeline, Signal
 from ..limits import MAX_BYTES, MAX_STAGES
 from .enums import PipelineOp, PipelineType, SignalingThreads
 from .errors import refuse
+from .given import flag, shown
 from .integers import index_of, integer, optional_integer
 
 Signaling = SignalingThreads | Signal | str | None
@@ -54,7 +55,12 @@ class PipelineConfig:
         stages = integer("num_stages", self.num_stages, 1, MAX_STAGES)
         object.__setattr__(self, "num_stages", stages)  # a plain integer, also from NumPy's
         optional_integer("num_bytes", self.num_bytes, 0, MAX_BYTES)
-        if self.pipeline_type and _type_name(self.pipeline_type) not in list(PipelineType):
+        for name in ("advance_on_wait", "advance_on_acquire"):
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
+        _integers("mcast_mode_mn", self.mcast_mode_mn, 2)
+        _integers("interleave_stride", self.interleave_stride, 4)
+        _layout(self.cta_layout_vmnk)
+        if self.pipeline_type not in (None, "") and _type_name(self.pipeline_type) not in list(PipelineType):
             raise refuse(f"pipeline_type {self.pipeline_type!r} is not one of {', '.join(PipelineType)}")
         for side in ("producer", "consumer"):
             count_of(getattr(self, f"{side}_group"))
@@ -96,8 +102,8 @@ class PipelineConfig:
             advance_on_wait=self.advance_on_wait,
             producer_cta_leader=_cta_leader(producer),
             consumer_cta_leader=_cta_leader(consumer),
-            interleave=_strides(self.interleave_stride),
-            multicast=tuple(self.mcast_mode_mn),
+            interleave=_integers("interleave_stride", self.interleave_stride, 4),
+            multicast=_integers("mcast_mode_mn", self.mcast_mode_mn, 2),
             cta_layout=_layout(self.cta_layout_vmnk),
         )
 
@@ -130,10 +136,15 @@ def _cta_leader(threads: Signaling) -> bool:
     return isinstance(threads, SignalingThreads) and SignalingThreads.CtaLeader in threads
 
 
-def _strides(stride: Any) -> tuple[int, int, int, int]:
-    return (stride,) * 4 if isinstance(stride, int) else tuple(int(s) for s in stride)
+def _integers(what: str, value: Any, count: int) -> tuple[int, ...]:
+    """``count`` positive integers, or one for all of them where that is allowed (four strides)."""
+    if count == 4 and index_of(value) is not None:
+        value = (value,) * 4
+    if not isinstance(value, tuple | list) or len(value) != count:
+        raise refuse(f"{what} must be {count} integers, not {shown(value)}")
+    return tuple(integer(what, v, 1) for v in value)
 
 
 def _layout(layout: Any) -> tuple[int, ...]:
     shape = getattr(layout, "shape", layout)
-    return tuple(int(d) for d in shape) if isinstance(shape, tuple | list) else ()
+    return tuple(integer("cta_layout_vmnk", d, 1) for d in shape) if isinstance(shape, tuple | list) else ()

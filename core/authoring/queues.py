@@ -8,6 +8,7 @@ from typing import Any
 from ..document import Space
 from ..expressions import Integer, symbol
 from .enums import TileSchedulerType, WorkAttr
+from .errors import refuse
 from .resources import MemoryResource
 from .works import consumer_work, producer_work
 
@@ -50,6 +51,10 @@ class WorkQueue(MemoryResource):
     def __init__(
         self, tile_scheduler_config: TileSchedulerConfig | None = None, *, tiles: Any = None, **keywords: Any
     ) -> None:
+        if not isinstance(tile_scheduler_config, TileSchedulerConfig | None):
+            raise refuse(
+                f"tile_scheduler_config must be a TileSchedulerConfig, not {tile_scheduler_config!r:.60}"
+            )
         own = {k: keywords.pop(k) for k in list(keywords) if k in MemoryResource.__dataclass_fields__}
         own.setdefault("space", Space.QUEUE)
         own["params"] = {**own.get("params", {}), **keywords}
@@ -69,6 +74,10 @@ class WorkQueue(MemoryResource):
     @consumer_work(returns="work_tile")
     def get_and_advance_work_tile(self, stage_info: Any) -> Any:
         """Go on to the next tile: once a tile, in its tail."""
+
+    def skip_work_tile_if(self, work_tile: Any) -> Any:
+        """Override to say which tiles a persistent loop leaves out: ``work_tile_loop(wq, skip_if=Mine.skip_work_tile_if)``."""
+        return False
 
     @producer_work
     def fetch_work_tile(self, stage_info: Any) -> None:

@@ -13,11 +13,12 @@ from ..limits import MAX_BYTES, MAX_STAGES
 from .calls import call_work, pipeline_op
 from .errors import refuse
 from .frames import caller
+from .given import listed, mapping, shown, text
 from .integers import integer, optional_integer
 from .memory import SmemAllocation, TmemAllocation
 from .pipelines import PipelineConfig
 from .recording import active
-from .works import works_of
+from .works import plain, works_of
 
 PIPELINE_OPS = {
     kind.value: kind
@@ -96,9 +97,34 @@ class MemoryResource(metaclass=ResourceType):
     def __post_init__(self) -> None:
         if self.source is None:
             self.source = caller().source
+        self._check_given()
         self._check_sizes()
         for allocation in (*self.smem, *self.tmem):
             allocation.copies = self.stage_count
+
+    def _check_given(self) -> None:
+        text("name of a resource", self.name)
+        of = f" of {self.name!r}" if self.name else ""
+        config = self.pipeline_config
+        if config is not None and not isinstance(config, PipelineConfig | Pipeline):
+            raise refuse(f"pipeline_config{of} must be a PipelineConfig, not {shown(config)}")
+        if self.space is not None and self.space not in list(Space):
+            raise refuse(f"space{of} must be one of {', '.join(Space)}, not {shown(self.space)}")
+        if isinstance(self.storage, SmemAllocation | TmemAllocation):
+            side = "smem" if isinstance(self.storage, SmemAllocation) else "tmem"
+            raise refuse(
+                f"storage{of} takes bytes or a Storage; write {side}=[{self.storage.name}] for allocations"
+            )
+        self.smem = listed(f"smem{of}", self.smem, SmemAllocation, "SmemAllocations")
+        self.tmem = listed(f"tmem{of}", self.tmem, TmemAllocation, "TmemAllocations")
+        self.alias = text(f"alias{of}", self.alias)
+        self.alias_phase = integer(f"alias_phase{of}", self.alias_phase, 0)
+        self.params = mapping(f"params{of}", self.params)
+        for key, value in self.params.items():
+            try:
+                plain(value)
+            except ValueError as error:
+                raise refuse(f"params{of}, {key}: {error}") from None
 
     def _check_sizes(self) -> None:
         of = f" of {self.name!r}" if self.name else ""

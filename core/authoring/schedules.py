@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..document import Source
+from .errors import refuse
 from .frames import caller
 from .recording import CapturedNode, Recorder, Recording
 from .synchronisation import Named
@@ -29,6 +30,8 @@ def schedule(function: Callable[..., Any]) -> Callable[..., Schedule]:
     The function runs once, as plain Python: its own ``for`` and ``if`` are unrolled and decided then; `domain_loop` and the
     guards become run-time blocks.
     """
+    if not callable(function):
+        raise refuse(f"@schedule decorates a function, not {function!r:.60}")
     signature = inspect.signature(function)
 
     @functools.wraps(function)

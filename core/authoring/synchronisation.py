@@ -11,6 +11,7 @@ from ..limits import MAX_STAGES
 from .ctas import ctas
 from .errors import refuse
 from .frames import caller, stored_as
+from .given import optional_text
 from .integers import integer, optional_integer
 from .recording import CapturedOp, recorder
 from .runtime import RunTimeInteger, run_time_integer
@@ -25,7 +26,7 @@ class Named:
     document_name = True
 
     def __init__(self, name: str | None, fallback: str) -> None:
-        self.name = name
+        self.name = optional_text("name", name)
         self.parameter: str | None = None  # of the schedule function that it was first passed to
         self.fallback = fallback
         self.source = caller().source

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .errors import refuse
 from .frames import unpacked_into
+from .given import listed
 from .novalue import NoValue
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _resize(
 
 def named_results(recorder: Recorder, op: CapturedOp, names: str | Iterable[str]) -> DataFlowToken | Tokens:
     """Tokens called exactly ``names``."""
-    op.results = (names,) if isinstance(names, str) else tuple(names)
+    op.results = (names,) if isinstance(names, str) else tuple(listed("results=", names, str, "names"))
     tokens = Tokens(DataFlowToken(recorder, op, n, n) for n in op.results)
     return tokens[0] if len(tokens) == 1 else tokens
 

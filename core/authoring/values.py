@@ -27,6 +27,22 @@ class StageInfo:
     task_cache: Any = None
 
 
+@dataclass
+class WorkTileInfo:
+    """A work tile as a body sees it; a schedule passes it on as a token."""
+
+    tile_idx: Any = None
+    is_valid_tile: Any = None
+
+
+@dataclass(frozen=True)
+class ResourceContext:
+    """Where a running kernel's memory begins; for annotations."""
+
+    smem_base: Any = None
+    tmem_ptr_i32: Any = None
+
+
 @dataclass(eq=False)
 class TaskLocalVariable:
     """A variable of a resource that consumer works return: its type and initial value."""

@@ -111,6 +111,10 @@ def work_spec(
     **stock: Any,
 ) -> WorkSpec:
     """The spec of ``function``. Raises ValueError for an unknown engine or a parameter that cannot be stored."""
+    if not isinstance(work_attrs, int):
+        raise ValueError(f"work_attrs is a WorkAttr, not {work_attrs!r:.60}")
+    if params is not None and not isinstance(params, dict):
+        raise ValueError(f"params is a dict of the stock body's parameters, not {params!r:.60}")
     stock |= params or {}
     several = returns if isinstance(returns, tuple | list) else (returns,)
     return WorkSpec(
