@@ -99,7 +99,7 @@ def argument(where: str, value: Any, recorder: Recorder) -> Any:
     """An argument as a captured op keeps it: a `document.Token`, a plain value, or an object that has a name."""
     if isinstance(value, DataFlowToken):
         return Token(value.name_for(recorder))
-    if hasattr(value, "loop_variable"):
+    if hasattr(type(value), "loop_variable"):
         return Token(value.loop_variable(recorder))
     if isinstance(value, RunTimeInteger):
         raise refuse(

@@ -76,7 +76,7 @@ class WorkQueue(MemoryResource):
         """Go on to the next tile: once a tile, in its tail."""
 
     def skip_work_tile_if(self, work_tile: Any) -> Any:
-        """Override to say which tiles a persistent loop leaves out: ``work_tile_loop(wq, skip_if=Mine.skip_work_tile_if)``."""
+        """Override to say which tiles are left out: ``work_tile_loop(wq, skip_if=Mine.skip_work_tile_if)``."""
         return False
 
     @producer_work

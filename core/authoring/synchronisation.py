@@ -13,10 +13,13 @@ from .errors import refuse
 from .frames import caller, stored_as
 from .given import optional_text
 from .integers import integer, optional_integer
-from .recording import CapturedOp, recorder
+from .recording import CapturedOp, active, recorder
 from .runtime import RunTimeInteger, run_time_integer
 from .tokens import DataFlowToken, Tokens, named_results
 
+MAX_COUNT = (
+    1 << 20
+) - 1  # arrivals of one phase (PTX ISA, "Parallel Synchronization and Communication: mbarrier")
 Place = Integer | RunTimeInteger | None  # a stage or parity
 
 
@@ -35,6 +38,13 @@ class Named:
     def wanted_name(self) -> str:
         """The name to use if nobody else has it."""
         return self.name or self.parameter or self.fallback
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or active() is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise refuse(
+            f"a {type(self).__name__} has no {name}(); are the arguments of the schedule in the order of its parameters?"
+        )
 
     def _record(self, kind: OpKind, stage: Any = None, cta: Any = None, **fields: int | None) -> CapturedOp:
         at = recorder(f"{kind.value}()")
@@ -117,6 +127,7 @@ class MBarrier(Named):
     def arrive(self, count: int | None = 1, stage: Place = None, cta: Any = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives). ``cta``: on the mbarrier of that CTA
         of the cluster (a rank or several, "peer", "all")."""
+        optional_integer("mbarrier_arrive(): count", count, 0, MAX_COUNT)
         self._record(OpKind.MBARRIER_ARRIVE, stage, cta, count=count)
 
     def expect_tx(self, bytes: int | None, stage: Place = None, cta: Any = None) -> None:

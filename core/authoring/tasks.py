@@ -53,7 +53,7 @@ class Task:
         for resource in (*self.src_resources, *self.dst_resources):
             if not isinstance(resource, MemoryResource):
                 raise refuse(f"src_resources and dst_resources hold resources, not {type(resource).__name__}")
-        self.warp_idx = integer("warp_idx", warp_idx, 0)
+        self.warp_idx = integer("warp_idx", warp_idx, 0, MAX_WARPS)
         self.num_warps = integer("num_warps", num_warps, 1, MAX_WARPS)
         self.schedule = schedule
         self.num_registers = optional_integer("num_registers", num_registers)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 from ..document import Ctas, Engine, Parameters, Value
@@ -138,6 +139,8 @@ def plain(value: Any) -> Value:
     """``value`` as a document holds it. Raises ValueError for what cannot be stored."""
     if isinstance(value, Enum):
         return plain(value.value)
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} cannot be stored; use finite numbers")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):

@@ -1,0 +1,170 @@
+"""Pipeline groups: members that share a side, in the shape of NVIDIA's merge examples."""
+
+import pytest
+
+from warpdraft.core import (
+    MemoryResource,
+    PipelineConfig,
+    PipelineGroup,
+    PipelineGroupMode,
+    ScheduleError,
+    SmemAllocation,
+    SmemAllocator,
+    Task,
+    TaskManager,
+    WorkAttr,
+    consumer_work,
+    domain_loop,
+    fence_proxy_async,
+    producer_work,
+    schedule,
+    symbol,
+    verify,
+)
+
+N = symbol("n")
+
+
+class Operand(MemoryResource):
+    @producer_work(work_attrs=WorkAttr.AUXILIARY)
+    def init_state(self, stage_info): ...
+
+    @producer_work
+    def load(self, stage_info): ...
+
+    @consumer_work
+    def consume(self, stage_info): ...
+
+
+class Sink(MemoryResource):
+    @producer_work
+    def store(self, stage_info): ...
+
+
+def operand(name, stages=3, tma=True):
+    kind = "TmaAsync" if tma else "AsyncAsync"
+    config = PipelineConfig(stages, pipeline_type=kind)
+    return Operand(name=name, pipeline_config=config, smem=[SmemAllocation(name, 1024)])
+
+
+def manager(mode, drive, mixed=True):
+    """Two producers, one consumer that does ``drive(a, b, group)`` in each iteration."""
+    a, b, sink = operand("smem_a"), operand("smem_b", tma=not mixed), Sink(name="sink")
+    group = PipelineGroup(name="ab_sync", members=[a, b], mode=mode)
+    allocator = SmemAllocator()
+    allocator.add_resource(a)
+    allocator.add_resource(b)
+    allocator.add_pipeline_group(group)
+
+    @schedule
+    def load(smem):
+        smem.init_state()
+        with domain_loop(0, N, 1):
+            smem.try_acquire()
+            smem.acquire()
+            smem.load()
+            smem.commit()
+
+    @schedule
+    def store(first, second, out, both):
+        with domain_loop(0, N, 1):
+            drive(first, second, both)
+            out.store()
+
+    tasks = [
+        Task([], [a], 4, 1, schedule=load(group.smem_a), name="load_a"),
+        Task([], [b], 5, 1, schedule=load(group.smem_b), name="load_b"),
+        Task([a, b], [sink], 0, 4, schedule=store(group.smem_a, group.smem_b, sink, group), name="store"),
+    ]
+    return TaskManager(tasks, {a: [], b: [], sink: [a, b]}, smem_allocator=allocator)
+
+
+def merged(first, second, both):
+    first.try_wait()
+    first.wait()
+    second.try_wait()
+    second.wait()
+    first.consume()
+    second.consume()
+    fence_proxy_async()
+    both.release()
+
+
+def fused(first, second, both):
+    both.try_wait()
+    both.wait()
+    first.consume()
+    second.consume()
+    fence_proxy_async()
+    both.release()
+
+
+@pytest.mark.parametrize(
+    ("mode", "drive"), [(PipelineGroupMode.Merge, merged), (PipelineGroupMode.FusedMerge, fused)]
+)
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_group_does_what_its_members_would(mode, drive, mixed):
+    document = manager(mode, drive, mixed).document
+    report = verify(document)
+    assert report.verdict == "safe", [(f.code, f.message) for f in report.findings]
+    assert [r.name for r in document.resources if r.pipeline] == ["smem_a", "smem_b"]
+    releases = [o.target for o in document.tasks[2].body[0].body if o.kind == "release"]
+    assert releases == ["smem_a", "smem_b"]
+
+
+def test_a_release_too_early_is_found():
+    def early(first, second, both):
+        first.wait()
+        second.wait()
+        first.consume()
+        both.release()
+        second.consume()
+
+    assert {"WD105", "WD403"} & {f.code for f in verify(manager("Merge", early).document).errors}
+
+
+@pytest.mark.parametrize(
+    ("mode", "drive", "says"),
+    [
+        (
+            "Merge",
+            lambda a, b, g: a.release(),
+            r"is that of its whole Merge group: call ab_sync\.release\(\)",
+        ),
+        (
+            "Merge",
+            lambda a, b, g: g.wait(),
+            r"has no wait\(\): call it on a member, such as ab_sync\.smem_a\.wait\(\)",
+        ),
+        ("FusedMerge", lambda a, b, g: a.wait(), r"call ab_sync\.wait\(\)"),
+        ("Merge", lambda a, b, g: g.load(), "the group 'ab_sync' has no work load"),
+        ("Fork", lambda a, b, g: g.commit(), "mode Fork: driving it is not supported yet"),
+    ],
+)
+def test_group_and_member_are_not_mixed_up(mode, drive, says):
+    with pytest.raises(ScheduleError, match=says) as error:
+        manager(mode, drive)
+    assert str(error.value).startswith(__file__)
+
+
+@pytest.mark.parametrize(
+    ("members", "mode", "says"),
+    [
+        ([], "Merge", "at least one member"),
+        (None, "Merge", "at least one member"),
+        ([operand("a"), operand("b", stages=2)], "Merge", "one number of stages, not a 3, b 2"),
+        ([MemoryResource(name="plain")], "Merge", "'plain' has no pipeline"),
+        ([3], "Merge", "has no pipeline"),
+        ([operand("a")], "Split", "one of Merge, Fork, FusedMerge"),
+    ],
+)
+def test_groups_that_are_none(members, mode, says):
+    with pytest.raises(ScheduleError, match=says):
+        PipelineGroup(name="g", members=members, mode=mode)
+
+
+def test_a_member_belongs_to_one_group():
+    a = operand("a")
+    PipelineGroup(name="g", members=[a])
+    with pytest.raises(ScheduleError, match="already belongs"):
+        PipelineGroup(name="h", members=[a])
