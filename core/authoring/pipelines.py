@@ -142,7 +142,7 @@ def _integers(what: str, value: Any, count: int) -> tuple[int, ...]:
         value = (value,) * 4
     if not isinstance(value, tuple | list) or len(value) != count:
         raise refuse(f"{what} must be {count} integers, not {shown(value)}")
-    return tuple(integer(what, v, 1) for v in value)
+    return tuple(integer(what, v, 0 if count == 2 else 1) for v in value)
 
 
 def _layout(layout: Any) -> tuple[int, ...]:
