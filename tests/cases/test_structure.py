@@ -85,7 +85,9 @@ class TestC57:
         [(24, 240, 3), (None, 176, 2), (40, 240, 2), (24, 240, 4)],
     )
     def test_more_than_the_launch_has(self, producer, consumer, consumers):
-        assert "WD603" in codes(self.schedule(producer, consumer, consumers))
+        found = finding(self.schedule(producer, consumer, consumers), "WD303")
+        assert set(found.tasks) == {f"c{i}" for i in range(consumers)}  # whose increase waits
+        assert codes(self.schedule(producer, consumer, consumers)) == {"WD303", "WD603"}
 
     @pytest.mark.parametrize(
         ("producer", "consumer", "consumers"), [(24, 240, 2), (40, 232, 2), (None, None, 3)]
