@@ -37,6 +37,20 @@ TEMPLATES = (
         "the same with a tile queue: loads run ahead into the next tile",
         "persistent_gemm",
     ),
+    Template(
+        "ping_pong",
+        "ping_pong",
+        "Ping-pong GEMM",
+        "two math warpgroups in turn: one stores while the other multiplies (a schedule only)",
+        "ping_pong",
+    ),
+    Template(
+        "attention",
+        "attention",
+        "Attention",
+        "rings of K and V, two warpgroups whose softmax hides behind the other's wgmma (a schedule only)",
+        "attention",
+    ),
 )
 
 

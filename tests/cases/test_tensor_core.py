@@ -2,7 +2,7 @@
 
 import pytest
 from kit import K, Output, Ring, accepted, build, codes, finding, ring, role
-from tensor import SM100, plain, producer, tensor
+from tensor_kit import SM100, plain, producer, tensor
 
 from warpdraft.core import (
     MBarrier,

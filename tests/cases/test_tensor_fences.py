@@ -2,7 +2,7 @@
 
 import pytest
 from kit import K, accepted, accumulator, build, finding, ring, role
-from tensor import SM100, plain, tensor
+from tensor_kit import SM100, plain, tensor
 
 from warpdraft.core import (
     AsyncGroup,

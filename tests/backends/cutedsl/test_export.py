@@ -8,9 +8,11 @@ from unittest import mock
 
 import pytest
 
+from warpdraft.assets.regenerate import path_of
 from warpdraft.backends.cutedsl import ExportRefused, LoweringError, export_module, lower, op_lines
 from warpdraft.backends.cutedsl.fixed import definition
 from warpdraft.core.document import Op
+from warpdraft.core.store import load
 from warpdraft.core.tree import walk
 
 
@@ -30,6 +32,12 @@ def test_unsafe_documents_are_refused(document, name):
     assert lines[0].startswith('"""UNSAFE')
     for finding, line in zip(refused.value.findings, lines[1:], strict=False):
         assert finding.code in line and finding.message in line
+
+
+@pytest.mark.parametrize("name", ["attention", "ping_pong"])
+def test_a_schedule_without_a_kernel_is_refused(name):
+    with pytest.raises(LoweringError, match="has no kernel"):
+        export_module(load(path_of(name)))
 
 
 def test_one_debug_build_at_a_time(document):
