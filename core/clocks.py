@@ -92,9 +92,8 @@ class Execution:
     def _scan(self, size: int) -> int:
         """Gives each async channel its clock components, from ``size`` on; returns the size of a clock."""
         for w, stream in enumerate(self.program.streams):
-            for kind, engine, b, nbytes in {
-                (e[0], e[6], e[3], e[5]) for e in stream.events if e[6] or e[0] in SCANNED
-            }:
+            used = {(e[0], e[6] or "", e[3], e[5]) for e in stream.events if e[6] or e[0] in SCANNED}
+            for kind, engine, b, nbytes in sorted(used, key=lambda e: (e[1], e[0], e[2], e[3])):
                 if engine in GROUPED and (w, engine) not in self.channel:
                     self.channel[w, engine], size = size, size + 2
                 if kind is EventKind.EXPECT or (kind is EventKind.ASYNC and b >= 0 and nbytes == 0):

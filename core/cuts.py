@@ -56,7 +56,7 @@ class Cutting(NamedTuple):
     missing: dict[str, str]
 
 
-class _MarkingWalk(WarpWalk):
+class MarkingWalk(WarpWalk):
     """Records the marks of one stream on its way."""
 
     def __init__(self, growth: Growth, every: bool, *args) -> None:
@@ -79,15 +79,16 @@ class _MarkingWalk(WarpWalk):
         around = growing.symbol, outer
         number = self.numbers[around] = self.numbers.get(around, -1) + 1
         if self.every:
-            return self._marked(trips, {i: (*around, number, i) for i in range(trips + 1)})
+            return self.marked_at(trips, {i: (*around, number, i) for i in range(trips + 1)})
         last = trips - growing.tail
         first = last - self.growth.more(growing)
         if first < growing.head:
             self.short.add(growing.symbol)
             return range(trips)
-        return self._marked(trips, {first: (*around, number, 0), last: (*around, number, 1)})
+        return self.marked_at(trips, {first: (*around, number, 0), last: (*around, number, 1)})
 
-    def _marked(self, trips: int, places: dict[int, Key]) -> Iterator[int]:
+    def marked_at(self, trips: int, places: dict[int, Key]) -> Iterator[int]:
+        """The iterations of a loop, with marks before those in ``places``, and at its end."""
         for i in range(trips):
             if i in places:
                 self._mark(places[i])
@@ -111,7 +112,7 @@ def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:
         return Cutting(
             program, [], missing | dict.fromkeys(names, "tasks run their loops in different orders")
         )
-    return Cutting(program, _with_limits(order, kept, program.streams), missing)
+    return Cutting(program, cuts_in_order(order, kept, program.streams), missing)
 
 
 def marked(
@@ -121,7 +122,7 @@ def marked(
     both ends of each iteration, with its number in place of 0 and 1."""
     streams, marks, short = [], [], set()
     for task, stream in streams_of(machine):
-        walk = _MarkingWalk(growth, every, machine, task, stream, values, {})
+        walk = MarkingWalk(growth, every, machine, task, stream, values, {})
         walk.whole()
         streams.append(stream)
         marks.append(walk.marks)
@@ -165,7 +166,8 @@ def _next(marks: dict[Key, Mark], keys: list[Key], done: set[Key], key: Key) -> 
     return next(marks[k].position for k in keys if k not in done) == marks[key].position
 
 
-def _with_limits(order: list[Key], marks: list[dict[Key, Mark]], streams: Sequence[Stream]) -> list[Cut]:
+def cuts_in_order(order: list[Key], marks: list[dict[Key, Mark]], streams: Sequence[Stream]) -> list[Cut]:
+    """The cuts of ``order``, each with how far every stream may run before it."""
     limits = [len(s.events) for s in streams]
     found = []
     for key in reversed(order):

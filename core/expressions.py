@@ -93,11 +93,13 @@ class Expression:
 @dataclass(frozen=True, slots=True)
 class Symbol(Expression):
     """A run-time integer. ``min`` is the least value that the schedule is checked for, and that the kernel accepts.
-    ``per_cta``: the CTAs of a cluster may have different values of it."""
+    ``per_cta``: the CTAs of a cluster may have different values of it; ``per_tile``: it has a value of its own in each work
+    tile, the same in all tasks."""
 
     name: str
     min: int = 0
     per_cta: bool = False
+    per_tile: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -144,12 +146,12 @@ def _operation(operator: str, left: Integer, right: Integer) -> Operation:
     return Operation(operator, *sides)
 
 
-def symbol(name: str, min: int = 0, per_cta: bool = False) -> Symbol:
+def symbol(name: str, min: int = 0, per_cta: bool = False, per_tile: bool = False) -> Symbol:
     """A named run-time integer, such as a trip count; two uses of one name are one value, in all CTAs of a cluster unless
-    ``per_cta``."""
+    ``per_cta``, and in all work tiles unless ``per_tile``."""
     if not name.isidentifier():
         raise ValueError(f"symbol name {name!r} is not an identifier")
-    return Symbol(name, min, per_cta)
+    return Symbol(name, min, per_cta, per_tile)
 
 
 def ceil_div(numerator: Integer, denominator: Integer) -> Integer:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from .clocks import Execution
 from .cuts import Cut
+from .incidents import Clock
 from .races import BY_COMMIT, GENERIC, SYNC, Record
 
 KNOWN = 1 << 60  # more than any clock value: known to all
@@ -19,8 +20,14 @@ KNOWN = 1 << 60  # more than any clock value: known to all
 class Frontier:
     """A copy of what matters at ``cut`` of a running execution."""
 
-    def __init__(self, execution: Execution, cut: Cut, waiters: list[frozenset[int]]) -> None:
-        """``waiters``: the streams that may wait for each barrier."""
+    def __init__(
+        self,
+        execution: Execution,
+        cut: Cut,
+        waiters: list[frozenset[int]],
+        audiences: tuple[list[frozenset[int]], list[frozenset[int]]] | None = None,
+    ) -> None:
+        """``waiters``: the streams that may wait for each barrier; ``audiences``: see `core.audience`."""
         e = execution
         self.cut, self.at, self.base = cut, list(e.at), list(e.base)
         self.groups, self.state, self.inside = dict(e.groups), list(e.state), dict(e.inside)
@@ -59,6 +66,54 @@ class Frontier:
         self.reads = [
             {key: made for key, x in reads.items() if (made := self._record(e, x))} for reads in e.races.reads
         ]
+        if audiences is not None:
+            self._raise(e, *audiences)
+        self._forget(e.n)
+
+    def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
+        """Raises every clock to what all know who may ever compare it."""
+        audience = [
+            *streams,
+            *barriers,
+            *([frozenset()] * (len(self.base[0]) - len(streams) - len(barriers))),
+        ]
+        for (w, _), c in e.channel.items():
+            audience[c] = audience[c + 1] = streams[w]
+        known = []
+        for c, who in enumerate(audience):
+            others = [e.base[w][c] for w in (who & self.active or who) if w != c]
+            known.append(min(others, default=KNOWN))
+        self.base = [
+            tuple(b if c == w else max(b, k) for c, (b, k) in enumerate(zip(base, known, strict=True)))
+            for w, base in enumerate(self.base)
+        ]
+        self.cumul = [tuple(map(max, clock, known)) for clock in self.cumul]
+        self.log = [[x._replace(base=tuple(map(max, x.base, known))) for x in log] for log in self.log]
+
+    def _forget(self, n: int) -> None:
+        """Takes from the clocks what no later step can tell of: how far a stream is between two of the places that clocks
+        are compared with. A clock is only compared, and joined with others; places still to come are later than all."""
+        places: list[set[int]] = [{-1, KNOWN} for _ in range(n)]
+        for b in range(len(self.log)):
+            for of in (self.last[b], self.before[b]):
+                for u, k in of.items():
+                    places[u if u >= 0 else -u - 1].add(k)
+            for entry in self.log[b]:
+                places[entry.stream].add(entry.index)
+            for w, (first, last, _) in self.waits[b].items():
+                places[w] |= {first, last}
+        for x in (*self.writes, *(x for reads in self.reads for x in reads.values())):
+            if x is not None:
+                places[x[0]] |= {x[1], x[1] if x[4] is None else x[4]}
+        ordered = [sorted(of) for of in places]
+
+        def coarse(clock: Clock) -> Clock:
+            kept = (of[bisect_right(of, clock[c]) - 1] for c, of in enumerate(ordered))
+            return (*kept, *clock[n:])
+
+        self.base = [coarse(clock) for clock in self.base]
+        self.cumul = [coarse(clock) for clock in self.cumul]
+        self.log = [[entry._replace(base=coarse(entry.base)) for entry in log] for log in self.log]
 
     @staticmethod
     def _heard(e: Execution, w: int) -> frozenset[str]:

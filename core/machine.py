@@ -27,6 +27,7 @@ from .retries import retries
 from .routes import Routes
 from .tensor_core import COMMITTED
 from .tensor_memory import divided
+from .tile_kinds import TileKinds, tile_kinds
 from .tree import ops_of, walk
 
 # Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor, tcgen05.mma, .cp, .shift and .commit).
@@ -126,6 +127,11 @@ class Machine:
     def noted(self) -> frozenset[str]:
         """Ops whose works rules look at one by one: an execution keeps their clocks."""
         return self.grid.ops
+
+    @cached_property
+    def tile_kinds(self) -> TileKinds:
+        """What is decided anew for each tile."""
+        return tile_kinds(self.document)
 
     @cached_property
     def peeks(self) -> bool:

@@ -241,10 +241,7 @@ class Prover:
 
     def _matches(self, program: Program, execution: Execution, one: Frontier, two: Frontier) -> bool:
         self.uses = self.uses or Uses(self.machine, program)
-        if self.machine.peeks and not all(
-            _peeked(program, w, a.position) == _peeked(program, w, two.cut.marks[w].position)
-            for w, a in one.cut.marks.items()
-        ):
+        if self.machine.peeks and not peeked_alike(program, one, two):
             return False
         return same(self.machine, self.growth, self.uses, execution, one, two)
 
@@ -259,6 +256,15 @@ def _unreached(execution: Execution, cutting: Cutting) -> set[str]:
         if any(execution.at[w] > mark.position for w, mark in c.marks.items()):
             left.discard(c.key[0])
     return left
+
+
+def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program | None = None) -> bool:
+    """Whether the last peeks before both cuts have let as many waits pass. ``other``: the program of ``two``, if another."""
+    return all(
+        w in two.cut.marks
+        and _peeked(program, w, mark.position) == _peeked(other or program, w, two.cut.marks[w].position)
+        for w, mark in one.cut.marks.items()
+    )
 
 
 def _peeked(program: Program, w: int, position: int) -> dict[tuple[str, str], int]:

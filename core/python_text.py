@@ -152,6 +152,6 @@ class Expressions:
     def definition(self, symbol: Symbol) -> str:
         """A call that makes ``symbol``."""
         minimum = [f"min={symbol.min}"] if symbol.min else []
-        minimum += ["per_cta=True"] if symbol.per_cta else []
+        own = [f"{field}=True" for field in ("per_cta", "per_tile") if getattr(symbol, field)]
         function = "symbol" if symbol.name.isidentifier() else "Symbol"
-        return call(self.imports(function), [literal(symbol.name), *minimum])
+        return call(self.imports(function), [literal(symbol.name), *minimum, *own])

@@ -1,4 +1,4 @@
-"""Whether two states of one execution are the same but for a shift.
+"""Whether two states, of one execution or of two, are the same but for a shift.
 
 A shift is another stage for each stage of a pipeline (all moved on by as many as its cursors), and for each clock component
 a strictly increasing map of its values. The map adds the component's growth between the two cuts to every value that is
@@ -29,11 +29,20 @@ class Different(Exception):
 
 
 def same(
-    machine: Machine, growth: Growth, uses: Uses, execution: Execution, one: Frontier, two: Frontier
+    machine: Machine,
+    growth: Growth,
+    uses: Uses,
+    execution: Execution,
+    one: Frontier,
+    two: Frontier,
+    other: Execution | None = None,
 ) -> bool:
-    """Whether ``two`` is ``one`` but for a shift, and so whatever follows from it."""
+    """Whether ``two`` is ``one`` but for a shift, and so whatever follows from it.
+
+    ``other``: the execution of ``two``, where it is not that of ``one``.
+    """
     try:
-        _Comparison(machine, growth, uses, execution, one, two).run()
+        _Comparison(machine, growth, uses, execution, one, two, other or execution).run()
     except Different:
         return False
     return True
@@ -43,8 +52,16 @@ class _Comparison:
     """Builds the shift from the cursors, then holds everything against it."""
 
     def __init__(
-        self, machine: Machine, growth: Growth, uses: Uses, execution: Execution, one: Frontier, two: Frontier
+        self,
+        machine: Machine,
+        growth: Growth,
+        uses: Uses,
+        execution: Execution,
+        one: Frontier,
+        two: Frontier,
+        other: Execution,
     ) -> None:
+        self.other = other
         self.machine, self.growth, self.of, self.e, self.one, self.two = (
             machine,
             growth,
@@ -66,6 +83,7 @@ class _Comparison:
 
     def run(self) -> None:
         one, two = self.one, self.two
+        self.need(self.e is self.other or self.e.channel == self.other.channel)
         self.need(one.active == two.active and set(one.cut.marks) == set(two.cut.marks))
         self.find_shift()
         self.unroller()
@@ -110,7 +128,7 @@ class _Comparison:
         for key, c in self.e.channel.items():
             grown = two.groups[key].committed - one.groups[key].committed
             self.shift[c] = self.shift[c + 1] = grown
-        self.need(min(self.shift, default=0) >= 0)
+        self.need(self.e is not self.other or min(self.shift, default=0) >= 0)
 
     def component(self, c: int) -> int:
         b = c - self.n
@@ -135,7 +153,7 @@ class _Comparison:
         made or asked for."""
         most = dict.fromkeys(self.e.channel.values(), 0)
         for w, stream in enumerate(self.streams):
-            for event in stream.events:
+            for event in (*stream.events, *self.other.program.streams[w].events):
                 if event.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
                     c = self.e.channel.get((w, event.engine))
                     if c is not None:
@@ -233,7 +251,8 @@ class _Comparison:
                 left = first - one.at[w]
                 self.need(left >= 0 and left == second - two.at[w])
                 for i in range(left):
-                    self.events(stream.events[one.at[w] + i], stream.events[two.at[w] + i])
+                    events = self.other.program.streams[w].events
+                    self.events(stream.events[one.at[w] + i], events[two.at[w] + i])
             else:
                 self.need(one.at[w] == two.at[w])
         self.need(one.heard == two.heard)
@@ -301,9 +320,9 @@ class _Comparison:
     def memory(self) -> None:
         one, two = self.one, self.two
         to = self.segments()
-        images = {to[i] for i in range(len(to)) if to[i] >= 0}
+        images = {j for j in to if j >= 0}
+        self.need(all(j in images or self.untouched(two, j) for j in range(len(two.written))))
         for i in range(len(to)):
-            self.need(i in images or self.untouched(two, i))
             if to[i] < 0:
                 self.need(self.untouched(one, i))
                 continue
@@ -349,17 +368,17 @@ class _Comparison:
 
     def segments(self) -> list[int]:
         """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
-        bounds = self.e.races.bounds
-        owners: list[set[tuple[str, int, int, str]]] = [set() for _ in bounds]
-        for plan in self.e.races.plans.values():
-            for access, segments, _ in plan:
-                for i in segments:
-                    owners[i].add((access.resource, access.stage, access.cta, access.space))
-        number = {(space, *bounds[i]): i for i, own in enumerate(owners) for *_, space in own}
+        bounds, owners = self.e.races.bounds, _owners(self.e)
+        number = {
+            (space, *self.other.races.bounds[j]): j
+            for j, own in enumerate(_owners(self.other))
+            for *_, space in own
+        }
         to, self.uses = [], []
         for i, own in enumerate(owners):
             turning = [o for o in own if self.stage(*o[:3]) != o[1]]
-            found, uses = i, {self.use_shift(*o[:3]) for o in own if (o[0], "full") in self.machine.first}
+            uses = {self.use_shift(*o[:3]) for o in own if (o[0], "full") in self.machine.first}
+            found = next((number.get((space, *bounds[i]), -1) for *_, space in own), -1)
             if turning:
                 resource, stage, cta, space = turning[0] if len(own) == 1 else ("", 0, 0, "")
                 found = -1
@@ -378,3 +397,13 @@ class _Comparison:
         if moved is None:
             return self.shift[self.n + self.machine.barrier(resource, "full", stage, cta)]
         return (stage + moved) // max(1, self.machine.resources[resource].pipeline.stages)
+
+
+def _owners(execution: Execution) -> list[set[tuple[str, int, int, str]]]:
+    """By byte segment, the (resource, stage, CTA, space) that it is part of."""
+    owners: list[set[tuple[str, int, int, str]]] = [set() for _ in execution.races.bounds]
+    for plan in execution.races.plans.values():
+        for access, segments, _ in plan:
+            for i in segments:
+                owners[i].add((access.resource, access.stage, access.cta, access.space))
+    return owners

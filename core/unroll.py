@@ -18,7 +18,7 @@ from .machine import Machine
 from .op_integers import chosen
 from .program import Event, EventKind, Program, Stray, Stream
 
-Conditions = Mapping[str, Sequence[bool]]
+Conditions = Mapping[str, Sequence[int]]
 
 PIPELINE_KINDS = frozenset(
     (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE, OpKind.WAIT, OpKind.RELEASE, OpKind.TRY_WAIT)
@@ -52,9 +52,10 @@ def unroll(
 
     ``representatives``: identical warps of a task become two streams, of weight 1 and the rest (enough for deadlocks
     and races). ``conditions`` gives each run-time condition or skip predicate a pattern of outcomes, repeated over the
-    times that it is decided (`core.conditions`); without a pattern a condition is true, and no tile is skipped. Ops that
-    name nothing known are left out: rules on structure report them. Raises KeyError for a symbol without a value, TimeUp
-    once `perf_counter` is past ``deadline``.
+    times that it is decided (`core.conditions`); without a pattern a condition is true, and no tile is skipped. A symbol
+    that is ``per_tile`` may have one, too: its values in one tile after the other. Ops that name nothing known are left
+    out: rules on structure report them. Raises KeyError for a symbol without a value, TimeUp once `perf_counter` is past
+    ``deadline``.
     """
     machine = document if isinstance(document, Machine) else Machine(document)
     streams = tuple(streams_of(machine, representatives))
@@ -148,14 +149,23 @@ class WarpWalk:
 
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)
-        outer = self.at
+        outer, values = self.at, self.values
         for i in self.iterations(trips):
             self.at = (*outer, (loop.var, i))
             self.loops.append((loop, i, trips))
+            self.values = self.tile_values(loop, values)
             self.block(loop.body)
             self.loops.pop()
             self.turns[loop.id] = self.turns.get(loop.id, 0) + 1
-        self.at = outer
+        self.at, self.values = outer, values
+
+    def tile_values(self, loop: Loop, values: Mapping[str, int]) -> Mapping[str, int]:
+        """``values`` with those that this tile has of its own."""
+        kinds, turn = self.machine.tile_kinds, self.turns.get(loop.id, 0)
+        own = {name: self.conditions[name] for name in kinds.symbols if name in self.conditions}
+        if not own or loop.id not in kinds.loops:
+            return values
+        return {**values, **{name: int(pattern[turn % len(pattern)]) for name, pattern in own.items()}}
 
     def iterations(self, trips: int) -> Iterable[int]:
         """The iterations that are walked: all of them, in time."""

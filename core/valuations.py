@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from math import lcm, prod
 
@@ -13,17 +14,19 @@ from .document import Document, Guard, GuardKind, Loop, Node, Op
 from .expressions import leaves, symbols_of
 from .op_integers import expressions_of, symbols_used
 from .periods import NoPeriod, period
+from .tile_kinds import LONGEST, TileKinds, TileSequence, tile_kinds
 from .tree import ops_of, walk
 from .unroll import trip_count
 
 Values = dict[str, int]
-Patterns = dict[str, tuple[bool, ...]]
+Patterns = dict[str, tuple[int, ...]]
 
 TILES = 3  # largest tile count tried: half of the field's multi-tile bugs need two, some three
 MAX_PERIOD = 24  # a longer common period of the pipelines is not covered twice
 MAX_EVENTS = 30_000  # of all default valuations together; beyond it they are thinned out
 SETUP = 60
 REACH = 1024  # values of a symbol in which those are looked for that make a loop run
+SEQUENCES = 60_000  # events of the sequences of tiles that are not tried in any case
 MAX_CHOICES = 1024  # more combinations of symbols are not even listed
 PATTERN = 4  # outcomes of a condition that are tried in every order, over and over: all sequences of up to so many tiles
 PATTERNS = (
@@ -232,6 +235,11 @@ def cases(
     many of the small choices as are affordable (longer patterns where every loop runs long enough for them)."""
     choices, patterns = valuations(document, given), condition_patterns(document)
     yield from ((values, patterns[0]) for values in choices)
+    decided = tile_kinds(document)
+    if decided:
+        yield from tile_sequences(document, decided, choices, given)
+    if set(decided.keys) == set(condition_keys(document)):
+        return
     long = [p for p in patterns if any(len(outcomes) > 2 for outcomes in p.values())]
     short = [p for p in patterns[1:] if p not in long]
     ranges = {name: max(v[name] for v in choices) for name in (choices[0] if choices else ())}
@@ -239,6 +247,51 @@ def cases(
     for group, fitting in ((short, choices), (long, deep)):
         share = fitting if given else _within(document, fitting, MAX_EVENTS // max(1, len(group)))
         yield from ((values, pattern) for pattern in group for values in share)
+
+
+def tile_sequences(
+    document: Document,
+    decided: TileKinds,
+    choices: list[Values],
+    given: Mapping[str, Iterable[int]] | None = None,
+) -> Iterator[tuple[Values, Patterns]]:
+    """Sequences of up to `LONGEST` tiles, the shortest first: all of them at one choice of the other symbols, with the three
+    least values of those that are per tile; then, as far as is affordable, at other choices and with other values."""
+    ranges = symbol_ranges(document)
+    own = {n: tuple((given or {}).get(n, ranges.get(n, (low,)))) for n, low in decided.symbols.items()}
+    others = [n for n in ranges if n != decided.tiles and n not in own]
+    rest = list({tuple(v[n] for n in others): {n: v[n] for n in others} for v in choices}.values())
+    third = {n: ranges[n][min(2, len(ranges[n]) - 1)] for n in others}
+    rest.sort(key=lambda v: (v != third, sum(v.values())))
+    usual, seen, left = condition_patterns(document)[0], set(), SEQUENCES
+    for values, most in [(rest[0], 3), *((v, 3) for v in rest[1:]), *((v, None) for v in rest if own)]:
+        kinds = decided.kinds(document, {name: numbers[:most] for name, numbers in own.items()})
+        for n in _lengths(document, decided, choices[0], given):
+            if len(kinds) ** n > MAX_CHOICES:
+                break
+            for chosen in sorted(product(kinds, repeat=n), key=partial(decided.oddity, kinds[0])):
+                patterns = TileSequence(usual | decided.sequence(chosen), decided.text(chosen))
+                case = values | ({decided.tiles: n} if decided.tiles else {})
+                case |= {name: max(patterns[name]) for name in own}
+                key = tuple(case.values()), chosen
+                if key in seen:
+                    continue
+                seen.add(key)
+                left -= cost(document, case)
+                if left < 0 and values is not rest[0]:
+                    return
+                yield case, patterns
+
+
+def _lengths(
+    document: Document, decided: TileKinds, values: Values, given: Mapping[str, Iterable[int]] | None
+) -> list[int]:
+    """How many tiles a sequence may have."""
+    if decided.tiles:
+        found = (given or {}).get(decided.tiles, range(1, LONGEST + 1))
+    else:
+        found = {trip_count(x, values) for x in loops_of(document) if x.id in decided.loops}
+    return sorted(n for n in found if 0 < n <= LONGEST)
 
 
 def cost(document: Document, values: Mapping[str, int]) -> int:

@@ -28,6 +28,8 @@ from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .run import Run, execute, execute_program
+from .tile_graph import TileProver
+from .tile_kinds import LONGEST, TEXTS, TileSequence
 from .unmodelled import unmodelled
 from .valuations import (
     MAX_CHOICES,
@@ -103,6 +105,9 @@ class _Search:
     carried: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(
         default_factory=list
     )  # from runs that stand for others: a deadlock may be put down to other arrivals there
+    late: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(
+        default_factory=list
+    )  # from long sequences of tiles
     usual: dict[tuple, None] = field(
         default_factory=dict
     )  # choices of trip counts run under the usual conditions
@@ -121,14 +126,16 @@ class _Search:
         all patterns of conditions."""
         machine = Machine(_runnable(self.document))
         if self.prove and not self.given and not self.reason:
-            self._prove(machine)
+            self._prove_tiles(machine) if machine.tile_kinds else self._prove(machine)
         if self.proof is None:
             self._listed(machine)
-        found = self.found
+        found = self.found if self.proof is not None or _wrong(self.found) else self.found + self.late
         if self.proof is not None or not _wrong(found):
             found = found + self.carried
+        per_tile = machine.tile_kinds.symbols
         for values, findings, notes in sorted(found, key=lambda item: size(item[0])):
-            self.collector.add(findings, tuple(sorted(values.items())), notes)
+            case = {n: v for n, v in values.items() if n not in per_tile or not notes}
+            self.collector.add(findings, tuple(sorted(case.items())), notes)
 
     def _prove(self, machine: Machine) -> None:
         """Long loops of constant length from short ones, if that can be; else as they are. Where a rule on structure is
@@ -138,6 +145,24 @@ class _Search:
             self._prove_one(Machine(document), exact)
         if self.proof is None and not _wrong(self.carried) and not self.collector.errors:
             self._prove_one(machine, {})
+
+    def _prove_tiles(self, machine: Machine) -> None:
+        """All sequences of tiles. What goes wrong on the way is for the listed sequences to show, which are shorter."""
+        if self.collector.errors:
+            return
+
+        def visit(run: Run, patterns: TileSequence) -> bool:
+            self._look(run, machine, patterns, (patterns.text,), dict(run.case))
+            if machine.peeks and with_true_peeks(run.program) is not None:
+                raise Unproved("a peek that several waits rely on")
+            return not self.reason and not _wrong(self.found)
+
+        try:
+            self.proof = TileProver(machine, visit, self.deadline).prove()
+        except Unproved as why:
+            self.unproved = str(why)
+            self.late, self.found = self.found, []
+            self.tried, self.unusual, self.reordered = {}, {}, 0
 
     def _prove_one(self, machine: Machine, exact: dict[str, Meant]) -> None:
         def peeks_once(run: Run) -> None:
@@ -191,7 +216,7 @@ class _Search:
         except TimeUp:
             self.reason = OUT_OF_TIME
             return
-        notes = () if usual else (f"with {condition_words(patterns)}",)
+        notes = () if usual else (getattr(patterns, "text", "") or f"with {condition_words(patterns)}",)
         self._look(run, machine, patterns, notes, values)
 
     def _look(
@@ -250,9 +275,12 @@ class _Search:
         if len(self.usual) < possible:
             yield f"{len(self.usual):,} of {possible:,} combinations"
         if self.unusual:
+            if tiles := sum(note.startswith(TEXTS) for note in self.unusual):
+                yield f"{tiles:,} sequences of up to {LONGEST} tiles or iterations"
             keys, least = ", ".join(condition_keys(self.document)), min(self.unusual.values())
             at = f", each at {least:,} of them or more" if least < len(self.usual) else ""
-            yield f"{len(self.unusual) + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
+            if len(self.unusual) > tiles:
+                yield f"{len(self.unusual) - tiles + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
         if self.unproved and not self.collector.errors:
             yield f"not proved for all: {self.unproved}"
 

@@ -139,6 +139,8 @@ def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:
             raise refuse(
                 f"symbol {symbol.name!r} has min {known.min} in one place and {symbol.min} in another"
             )
+        if known.per_tile != symbol.per_tile:
+            raise refuse(f"symbol {symbol.name!r} is per_tile in one place and not in another")
     return tuple(found.values())
 
 

@@ -268,7 +268,7 @@ class TestP09:
 
     def test_the_condition_may_alternate(self):
         found = finding(self.schedule(True), "WD402")
-        assert any("even alternating" in note for note in found.notes)
+        assert any("even true, even false" in note for note in found.notes)
 
     def test_without_the_alias(self):
         assert accepted(self.schedule(False))

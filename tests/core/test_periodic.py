@@ -280,6 +280,10 @@ class TestListed:
             )
         ]
         report = verify(once(producer=(loop(when[0]),), consumer=(loop(when[1]),)))
+        assert report.verdict == "safe" and report.scope.kind == "all"
+        assert "all sequences of iterations" in report.scope.reason
+        inner = [loop(loop(x), stop=N, var="n") for x in when]  # decided anew in an inner loop
+        report = verify(once(producer=inner[:1], consumer=inner[1:], symbols=(K, N)))
         assert report.verdict == "safe" and report.scope.kind == "listed"
         assert "patterns of up to 4 outcomes of c" in report.scope.reason
         assert "conditions at run time" in report.scope.reason

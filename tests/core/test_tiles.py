@@ -1,0 +1,194 @@
+"""Sequences of tiles: what is tried, what is proved, and that a proof agrees with running what it covers."""
+
+import random
+from time import perf_counter
+
+import pytest
+
+from warpdraft.core.document import GuardKind
+from warpdraft.core.expressions import Operation, Symbol, symbol
+from warpdraft.core.hazards.examples import (
+    acquire,
+    channel,
+    commit,
+    document,
+    fence,
+    guard,
+    loop,
+    queue,
+    release,
+    ring,
+    task,
+    tiles,
+    wait,
+    work,
+)
+from warpdraft.core.machine import Machine
+from warpdraft.core.periodic import Unproved
+from warpdraft.core.run import execute
+from warpdraft.core.store import dumps, loads
+from warpdraft.core.tile_graph import TileProver
+from warpdraft.core.tile_kinds import tile_kinds
+from warpdraft.core.to_python import to_python
+from warpdraft.core.unroll import unroll
+from warpdraft.core.valuations import cases
+from warpdraft.core.verify import verify
+
+T, K = Symbol("tiles"), Symbol("k_tiles", 0, per_tile=True)
+ADVANCE = work("queue", "get_and_advance_work_tile")
+
+
+def persistent(load, use, *, resources, skips=("", ""), symbols=(T, K)):
+    """Two tasks that loop over tiles."""
+    return document(
+        "persistent",
+        task("load", 0, 1, tiles(*load, ADVANCE, stop=T, skip_if=skips[0])),
+        task("use", 4, 1, tiles(*use, ADVANCE, stop=T, skip_if=skips[1])),
+        resources=(*resources, queue()),
+        graph=(),
+        symbols=symbols,
+    )
+
+
+FILL = acquire("x"), work("x", "fill"), commit("x")
+TAKE = wait("x"), work("x", "read"), release("x")
+
+
+def rings(stages=2, stop=K):
+    return persistent([loop(*FILL, stop=stop)], [loop(*TAKE, stop=stop)], resources=(channel("x", stages),))
+
+
+class TestKinds:
+    def test_what_a_tile_decides(self):
+        skipped = persistent(
+            [guard(GuardKind.SKIPPABLE, loop(*FILL, stop=K))],
+            [guard(GuardKind.SKIPPABLE, loop(*TAKE, stop=K))],
+            resources=(channel("x"),),
+            skips=("empty", "empty"),
+        )
+        found = tile_kinds(skipped)
+        assert found.keys == {"empty": False} and found.symbols == {"k_tiles": 0} and found.tiles == "tiles"
+        kinds = found.kinds(skipped, {"k_tiles": (0, 1, 2)})
+        assert kinds == [(False, 0), (False, 1), (False, 2), (True, 0)]  # a skipped tile runs no loop
+        assert found.words((True, 2)) == "skipped by empty and k_tiles = 2"
+
+    def test_conditions_of_inner_loops_are_no_kinds(self):
+        inner = persistent(
+            [loop(guard(GuardKind.WHEN_TRUE, *FILL, key="c"))],
+            [loop(guard(GuardKind.WHEN_TRUE, *TAKE, key="c"))],
+            resources=(channel("x"),),
+            symbols=(T,),
+        )
+        assert not tile_kinds(inner)
+
+    def test_all_sequences_of_up_to_four_tiles_are_tried(self):
+        tried = [p for _, p in cases(rings()) if hasattr(p, "text")]
+        lengths = {(n, k) for p in tried for n, k in [(len(p["k_tiles"]), p["k_tiles"])]}
+        assert all(sum(n == m for m, _ in lengths) >= 3**n for n in range(1, 5))
+
+    def test_one_value_a_tile(self):
+        program = unroll(Machine(rings()), {"tiles": 3, "k_tiles": 0}, conditions={"k_tiles": (2, 0, 1)})
+        fills = [e.at for e in program.streams[0].events if e.op == "load.03"]
+        assert fills == [(("tile", 0), ("k", 0)), (("tile", 0), ("k", 1)), (("tile", 2), ("k", 0))]
+
+
+class TestProof:
+    @pytest.mark.parametrize("stages", [1, 2, 3, 5])
+    def test_rings(self, stages):
+        report = verify(rings(stages))
+        assert report.verdict == "safe" and report.scope.kind == "all" and not report.findings
+        assert "all sequences of tiles" in report.scope.reason
+
+    def test_a_mistake_that_only_long_sequences_show(self):
+        """The phase shifts only once a tile with five iterations was followed by an empty one, twice."""
+        odd = Operation("//", Operation("+", K, 1), 6)  # 1 at five iterations
+        found = persistent(
+            [loop(*FILL, stop=K), loop(*FILL, stop=odd, var="n")],
+            [loop(*TAKE, stop=K)],
+            resources=(channel("x", 2),),
+        )
+        report = verify(found)
+        assert report.verdict == "unsafe"
+        assert any(
+            "k_tiles = 5" in note or ("k_tiles", 5) in f.case for f in report.errors for note in f.notes
+        )
+
+    def test_unequal_loops(self):
+        report = verify(
+            persistent(
+                [loop(*FILL, stop=K)],
+                [loop(*TAKE, stop=Operation("min", K, 3))],
+                resources=(channel("x", 2),),
+            )
+        )
+        assert report.verdict != "safe" or report.scope.kind == "listed"
+
+    def test_stages_that_start_anew(self):
+        """A buffer of the tile loop's own: the last read of a tile is not ordered before the next tile's write."""
+        found = persistent(
+            [loop(acquire("x"), work("x", "load"), commit("x"), stop=K)],
+            [loop(wait("x"), work("x", "read"), release("x"), stop=K)],
+            resources=(ring("x"),),
+        )
+        assert {f.code for f in verify(found).errors} == {"WD501"}
+        fenced = persistent(
+            [loop(acquire("x"), work("x", "load"), commit("x"), stop=K)],
+            [loop(wait("x"), work("x", "read"), fence(), release("x"), stop=K)],
+            resources=(ring("x"),),
+        )
+        assert verify(fenced).scope.kind == "all"
+
+
+def random_tile(rng):
+    """Bodies of a producer and a consumer of two rings, right or with a mistake; kinds decide what runs."""
+
+    def part(ring, key, take):
+        ops = (wait, "read", release) if take else (acquire, "fill", commit)
+        body = [ops[0](ring), work(ring, ops[1]), ops[2](ring)]
+        if rng.random() < 0.04:
+            body.pop(rng.randrange(3))
+        if key == "k":
+            return loop(*body, stop=K, var=f"k_{ring}")
+        if key:
+            return guard(GuardKind.WHEN_TRUE if key == "c" else GuardKind.WHEN_FALSE, *body, key="c")
+        return loop(*body, stop=1, var=f"one_{ring}")
+
+    keys = {ring: rng.choice(["", "k", "c", "d"]) for ring in "xy"}
+    sides = []
+    for take in (False, True):
+        parts = [
+            part(r, keys[r] if rng.random() < 0.95 else rng.choice(["", "k", "c", "d"]), take) for r in "xy"
+        ]
+        if rng.random() < 0.2:
+            parts.reverse()
+        sides.append(parts)
+    stages = rng.choice([1, 2, 3]), rng.choice([1, 2])
+    return persistent(*sides, resources=tuple(channel(r, s) for r, s in zip("xy", stages, strict=True)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_proof_agrees_with_long_random_sequences(seed):
+    rng = random.Random(seed)
+    schedule = random_tile(rng)
+    machine = Machine(schedule)
+    if not machine.tile_kinds:
+        return
+    prover = TileProver(machine, lambda run, patterns: not run.wrong, perf_counter() + 20)
+    try:
+        prover.prove()
+    except Unproved as why:
+        assert "an error" in str(why) or "events" in str(why)
+        return
+    for _ in range(12):
+        n = rng.randrange(1, 9)
+        patterns = {"k_tiles": tuple(rng.choice([0, 1, 2, 3, 5, 8]) for _ in range(n))}
+        patterns["c"] = tuple(rng.random() < 0.5 for _ in range(n))
+        run = execute(machine, {"tiles": n, "k_tiles": 0}, patterns)
+        assert not run.wrong, (seed, patterns)
+
+
+def test_per_tile_symbols_are_stored_and_written():
+    found = rings()
+    assert loads(dumps(found)) == found
+    assert "per_tile=True" in to_python(found)
+    assert symbol("k", per_tile=True).per_tile
