@@ -33,7 +33,7 @@ from .tile_kinds import Kind, TileKinds, TileSequence, loops_with_depth
 from .tile_walk import Walk, alike, case_of, walk_tiles
 from .valuations import Values, cost, loops_of
 
-EVENTS = 150_000  # of one proof
+EVENTS = 100_000  # of one proof
 STATES = 64  # of one graph
 LONG = 8  # tiles of one walk: what they do is foretold, and often something else
 SPARE = 10  # values of a symbol beyond its first guess
@@ -46,6 +46,7 @@ class _Node:
 
     walk: Walk | None
     place: int
+    outline: tuple = ()
     edges: dict[Kind, int] = field(default_factory=dict)
 
 
@@ -189,23 +190,26 @@ class TileProver:
         if self.nodes[0].walk is None:
             self.nodes[0].walk = walk
         for place, kind in enumerate(walk.sequence, 1):
-            if place >= len(walk.boundaries):
-                return
             if kind not in self.nodes[at].edges:
+                if place not in walk.boundaries:
+                    return
                 self.nodes[at].edges[kind] = self._node(walk, place)
             at = self.nodes[at].edges[kind]
 
     def _node(self, walk: Walk, place: int) -> int:
         loops = [self.growth.loops[i] for i in self.decided.loops]
         head, every = max(g.head for g in loops), max(g.every for g in loops)
+        outline = _outline(walk, walk.boundaries[place])
         for number, node in enumerate(self.nodes):
+            if node.outline and node.outline != outline:
+                continue
             if (
                 min(node.place, place) >= head
                 and (place - node.place) % every == 0
                 and self._same(node, walk, place)
             ):
                 return number
-        self.nodes.append(_Node(walk, place))
+        self.nodes.append(_Node(walk, place, outline))
         return len(self.nodes) - 1
 
     def _same(self, node: _Node, walk: Walk, place: int) -> bool:
@@ -218,12 +222,27 @@ class TileProver:
             raise Unproved(f"the proof would need more than {EVENTS:,} events")
         if perf_counter() > self.deadline:
             raise Unproved("the time budget ran out")
-        walk = walk_tiles(self.machine, self.growth, sequence, values, self.deadline)
+        at, known = 0, 0
+        while known < len(sequence) and sequence[known] in self.nodes[at].edges:
+            at, known = self.nodes[at].edges[sequence[known]], known + 1
+        walk = walk_tiles(self.machine, self.growth, sequence, values, self.deadline, known)
         if not self.visit(walk.run, walk.patterns):
             raise Unproved("a run with an error")
         for key, found in walk.matched.items():
             self.matched[key] = self.matched.get(key, True) and found
         return walk
+
+
+def _outline(walk: Walk, state: Frontier) -> tuple:
+    """What is the same in all states that are the same but for a shift: how the stages of each ring stand, in any order."""
+    stages: dict[tuple[str, str], list[tuple]] = {}
+    for b, barrier in enumerate(walk.run.program.barriers):
+        phase = state.state[b]
+        how = repr(phase._replace(completed=0)), phase.completed == 0, len(state.log[b]), len(state.waits[b])
+        known = sorted(state.last[b]), sorted(state.before[b]), state.parked[b]
+        stages.setdefault((barrier.resource, barrier.side), []).append((*how, *map(str, known)))
+    records = sum(x is not None for x in state.writes), sum(map(len, state.reads))
+    return tuple(sorted((key, sorted(of)) for key, of in stages.items())), records, sorted(state.active)
 
 
 def _paths(nodes: Sequence[_Node], start: int) -> dict[int, Path]:

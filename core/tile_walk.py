@@ -29,7 +29,7 @@ class Walk:
     run: Run
     patterns: TileSequence
     uses: Uses
-    boundaries: list[Frontier] = field(default_factory=list)
+    boundaries: dict[int, Frontier] = field(default_factory=dict)
     matched: dict[tuple[str, int], bool] = field(default_factory=dict)
 
 
@@ -43,9 +43,15 @@ def case_of(machine: Machine, sequence: tuple[Kind, ...], values: Values) -> tup
 
 
 def walk_tiles(
-    machine: Machine, growth: Growth, sequence: tuple[Kind, ...], values: Values, deadline: float
+    machine: Machine,
+    growth: Growth,
+    sequence: tuple[Kind, ...],
+    values: Values,
+    deadline: float,
+    known: int = 0,
 ) -> Walk:
-    """The walk over tiles of these kinds. Raises Unproved where tasks do not run their loops in one common order."""
+    """The walk over tiles of these kinds; of the first ``known`` it only runs. Raises Unproved where tasks do not run their
+    loops in one common order."""
     case, patterns = case_of(machine, sequence, values)
     program, marks, short = _unrolled(machine, growth, case, patterns)
     order = chain(marks)
@@ -55,23 +61,28 @@ def walk_tiles(
     run = Run(machine.document, machine, program, execution, program.values, tuple(patterns.items()))
     walk, audience = Walk(sequence, run, patterns, uses), audiences(machine, program)
     for key in short:
+        if key[1] and key[1][0] < known:
+            continue
         walk.matched[key[0], _value(key, case, patterns)] = False
     opened: dict[tuple, Frontier] = {}
     for cut in cuts_in_order(order, marks, program.streams):
+        symbol, outer, _, place = cut.key
+        tiled = symbol == machine.tile_kinds.tiles
+        if (tiled and 0 < place <= known) or (outer and outer[0] < known):
+            continue
         execution.run_to(cut.limits)
         if execution.stopped:
             break
-        symbol, *_, place = cut.key
         now = Frontier(execution, cut, uses.waiters, audience)
-        if symbol == machine.tile_kinds.tiles:
-            walk.boundaries.append(now)
+        if tiled:
+            walk.boundaries[place] = now
         elif place == 0:
             opened[cut.key[:3]] = now
         else:
             before = opened.pop(cut.key[:3], None)
-            known = symbol, _value(cut.key, case, patterns)
+            of = symbol, _value(cut.key, case, patterns)
             found = before is not None and alike(machine, growth, walk, before, walk, now)
-            walk.matched[known] = walk.matched.get(known, True) and found
+            walk.matched[of] = walk.matched.get(of, True) and found
     execution.finish()
     return walk
 

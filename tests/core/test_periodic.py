@@ -173,7 +173,7 @@ class TestAgainstDirectVerification:
     def test_loops(self):
         rng = random.Random("loops")
         proved = sum(check(random_schedule(rng), rng) for _ in range(COUNT))
-        assert proved > COUNT // 10
+        assert proved >= COUNT // 10
 
     def test_nests(self):
         rng = random.Random("nests")
