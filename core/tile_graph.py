@@ -149,7 +149,9 @@ class TileProver:
                     raise Unproved(f"no fixed point up to {name} = {own[name] - 1} in one tile")
         self.reached |= own
         self.kinds = max(self.kinds, len(kinds))
-        return frozenset(n for n, v in values.items() if self.matched.get((n, v)))
+        return frozenset(
+            n for n, v in values.items() if self.matched.get((n, v), True)
+        )  # True: no loop over it ran
 
     def _steady(self, name: str, top: int) -> bool:
         return all(self.matched.get((name, top - i)) for i in range(self.growth.steps[name]))

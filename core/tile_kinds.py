@@ -14,6 +14,7 @@ from itertools import product
 from .conditions import TESTS, condition_keys, decided_in
 from .document import Document, Guard, GuardKind, Loop, Node, Op
 from .expressions import Symbol, symbols_of
+from .op_integers import symbols_used
 from .retries import retries
 from .tree import placed
 
@@ -75,6 +76,7 @@ class TileKinds:
         found: list = []
         for node in nodes:
             if isinstance(node, Op):
+                found += [chosen[s.name] for s in symbols_used([node]) if s.name in self.symbols]
                 continue
             if isinstance(node, Loop):
                 used = [s.name for e in (node.start, node.stop, node.step) for s in symbols_of(e)]
