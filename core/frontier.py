@@ -113,6 +113,7 @@ class Frontier:
 
         self.base = [coarse(clock) for clock in self.base]
         self.cumul = [coarse(clock) for clock in self.cumul]
+        self.after = {w: (j, coarse(clock)) for w, (j, clock) in self.after.items()}
         self.log = [[entry._replace(base=coarse(entry.base)) for entry in log] for log in self.log]
 
     @staticmethod
