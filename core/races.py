@@ -90,6 +90,15 @@ class Races:
         ] * count  # for which use of its stage the last write was; None: unknown
         self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
 
+    def owners(self) -> list[set[tuple[str, int, int, str]]]:
+        """By segment, the (resource, stage, CTA, space) that it is part of."""
+        found: list[set[tuple[str, int, int, str]]] = [set() for _ in self.bounds]
+        for plan in self.plans.values():
+            for access, segments, _ in plan:
+                for i in segments:
+                    found[i].add((access.resource, access.stage, access.cta, access.space))
+        return found
+
     def touch(self, w: int, j: int, base: Clock, event: Event, component: int, value: int) -> None:
         """Event ``j`` of stream ``w`` accesses memory, under clock ``base``, until ``component`` reaches ``value``."""
         for access, segments, gate in self.plans[id(event.accesses)]:

@@ -368,10 +368,10 @@ class _Comparison:
 
     def segments(self) -> list[int]:
         """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
-        bounds, owners = self.e.races.bounds, _owners(self.e)
+        bounds, owners = self.e.races.bounds, self.e.races.owners()
         number = {
             (space, *self.other.races.bounds[j]): j
-            for j, own in enumerate(_owners(self.other))
+            for j, own in enumerate(self.other.races.owners())
             for *_, space in own
         }
         to, self.uses = [], []
@@ -397,13 +397,3 @@ class _Comparison:
         if moved is None:
             return self.shift[self.n + self.machine.barrier(resource, "full", stage, cta)]
         return (stage + moved) // max(1, self.machine.resources[resource].pipeline.stages)
-
-
-def _owners(execution: Execution) -> list[set[tuple[str, int, int, str]]]:
-    """By byte segment, the (resource, stage, CTA, space) that it is part of."""
-    owners: list[set[tuple[str, int, int, str]]] = [set() for _ in execution.races.bounds]
-    for plan in execution.races.plans.values():
-        for access, segments, _ in plan:
-            for i in segments:
-                owners[i].add((access.resource, access.stage, access.cta, access.space))
-    return owners

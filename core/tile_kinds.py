@@ -54,6 +54,13 @@ class TileKinds:
         """Keys, then symbols."""
         return (*self.keys, *self.symbols)
 
+    def values_of(
+        self, loop: str, turn: int, patterns: Mapping[str, Sequence[int]], values: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """``values`` with those that tile ``turn`` of ``loop`` has of its own."""
+        own = {n: patterns[n] for n in self.symbols if n in patterns} if loop in self.loops else {}
+        return {**values, **{n: int(of[turn % len(of)]) for n, of in own.items()}} if own else values
+
     def kinds(self, document: Document, values: dict[str, Sequence[int]]) -> list[Kind]:
         """Every kind with these ``values`` of the symbols, the usual one first; of those that do the same, one."""
         outcomes = [(usual, not usual) for usual in self.keys.values()]

@@ -149,23 +149,15 @@ class WarpWalk:
 
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)
-        outer, values = self.at, self.values
+        outer, values, kinds = self.at, self.values, self.machine.tile_kinds
         for i in self.iterations(trips):
             self.at = (*outer, (loop.var, i))
             self.loops.append((loop, i, trips))
-            self.values = self.tile_values(loop, values)
+            self.values = kinds.values_of(loop.id, self.turns.get(loop.id, 0), self.conditions, values)
             self.block(loop.body)
             self.loops.pop()
             self.turns[loop.id] = self.turns.get(loop.id, 0) + 1
         self.at, self.values = outer, values
-
-    def tile_values(self, loop: Loop, values: Mapping[str, int]) -> Mapping[str, int]:
-        """``values`` with those that this tile has of its own."""
-        kinds, turn = self.machine.tile_kinds, self.turns.get(loop.id, 0)
-        own = {name: self.conditions[name] for name in kinds.symbols if name in self.conditions}
-        if not own or loop.id not in kinds.loops:
-            return values
-        return {**values, **{name: int(pattern[turn % len(pattern)]) for name, pattern in own.items()}}
 
     def iterations(self, trips: int) -> Iterable[int]:
         """The iterations that are walked: all of them, in time."""
