@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..document import Engine, Op, OpKind, Signal, Space
+from ..document import Engine, Op, OpKind, Signal, Space, Token
 from ..footprints import engine_of
 from ..machine import LEADER_ENGINES
 from ..raw_counts import ARRIVALS
@@ -31,12 +31,33 @@ class Lanes:
             self.written, self.waited = {}, ""
         elif op.kind in WAITS and walk.lane:
             self.waited = op.id
-        elif op.kind is OpKind.WORK and not walk.lane:
-            yield from self._work(walk, op)
+        elif op.kind is OpKind.WORK:
+            yield from self._started(walk, op)
+            yield from () if walk.lane else self._work(walk, op)
         elif self.written and _alone(walk, op):
             names = ", ".join(self.written)
             yield next(iter(self.written.values())), f"one lane arrives for all that wrote {names}"
             self.written = {}
+
+    def _started(self, walk: WarpWalk, op: Op) -> Iterator[tuple[str, str]]:
+        """An engine that one lane starts on what all lanes have written: it sees what that lane knows of."""
+        resource, work = walk.machine.resources.get(op.target), walk.machine.works.get((op.target, op.work))
+        if resource is None or work is None or work.view:
+            return
+        engine = engine_of(resource, work)
+        if engine is not Engine.BULK_STORE and not (engine in LEADER_ENGINES and walk.leads()):
+            return
+        views = [
+            walk.works.views[v.name][0]
+            for _, v in op.args
+            if isinstance(v, Token) and v.name in walk.works.views
+        ]
+        for name in dict.fromkeys(views):
+            if name in self.written:
+                yield (
+                    self.written.pop(name),
+                    f"one lane starts {op.target}.{op.work} on what all lanes wrote to {name}",
+                )
 
     def _work(self, walk: WarpWalk, op: Op) -> Iterator[tuple[str, str]]:
         resource, work = walk.machine.resources.get(op.target), walk.machine.works.get((op.target, op.work))

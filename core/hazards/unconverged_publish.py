@@ -44,7 +44,8 @@ def _ring(*meeting):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="Lanes that wrote meet (sync_warp) before one elected lane arrives for them. Checked with strict lanes only.",
+    rule="Lanes that wrote meet (sync_warp) before one elected lane arrives for them, or starts an engine on it. "
+    "Checked with strict lanes only.",
     why="The arrive of one lane orders only what that lane has written: the reader may find the bytes of others missing.",
     bad=_ring(),
     good=_ring(op(OpKind.SYNC_WARP)),
