@@ -11,7 +11,8 @@ from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, targets, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
-from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
+from .event_kinds import DRAINS, FENCES, GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
 from .limits import in_time
 from .machine import Machine
@@ -19,24 +20,6 @@ from .op_integers import chosen
 from .program import Event, EventKind, Program, Stray, Stream
 
 Conditions = Mapping[str, Sequence[int]]
-
-PIPELINE_KINDS = frozenset(
-    (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE, OpKind.WAIT, OpKind.RELEASE, OpKind.TRY_WAIT)
-)
-GROUP_KINDS = {
-    OpKind.GROUP_COMMIT: EventKind.GROUP_COMMIT,
-    OpKind.GROUP_WAIT: EventKind.GROUP_WAIT,
-    OpKind.GROUP_WAIT_READ: EventKind.GROUP_WAIT_READ,
-}
-FENCES = {
-    OpKind.FENCE_PROXY_ASYNC: EventKind.FENCE,
-    OpKind.SYNC_WARP: EventKind.SYNC_WARP,
-    OpKind.WGMMA_FENCE: EventKind.WGMMA_FENCE,
-    OpKind.TCGEN05_FENCE_BEFORE: EventKind.FENCE_BEFORE,
-    OpKind.TCGEN05_FENCE_AFTER: EventKind.FENCE_AFTER,
-}
-DRAINS = {OpKind.TCGEN05_WAIT_LD: Engine.TCGEN05_LD, OpKind.TCGEN05_WAIT_ST: Engine.TCGEN05_ST}
-NAMED_KINDS = {OpKind.BARRIER_SYNC: EventKind.SYNC, OpKind.BARRIER_ARRIVE: EventKind.BAR_ARRIVE}
 
 
 def unroll(
@@ -243,8 +226,6 @@ class WarpWalk:
             self.emit(FENCES[kind], op, lane=self.lane)
         elif kind in DRAINS:
             self.emit(EventKind.DRAIN, op, engine=DRAINS[kind])
-        elif kind is OpKind.FENCE_MBARRIER_INIT:
-            self.emit(EventKind.LIFETIME, op)
         elif kind in CLUSTER_KINDS:
             self.cluster_barrier(op)
         elif (op.target, "raw") in self.machine.first:

@@ -11,7 +11,9 @@ from warpdraft.core.store import load
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "gpu"
-DOCUMENTS = {path.name.removesuffix(".warpdraft.json"): load(path) for path in EXAMPLES.glob("*.warpdraft.json")}
+DOCUMENTS = {
+    path.name.removesuffix(".warpdraft.json"): load(path) for path in EXAMPLES.glob("*.warpdraft.json")
+}
 SCHEDULES = ("attention", "ping_pong")  # say nothing of tensors: there is no kernel to make
 NAMES = sorted(name for name in DOCUMENTS if name not in SCHEDULES)
 VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
