@@ -24,12 +24,20 @@ PRODUCER_ENGINES = {
 }
 
 
+TO_TENSOR_CORE = ("TmaUmma", "AsyncUmma", "UmmaUmma")
+
+
 def engine_of(resource: Resource, work: Work) -> Engine:
-    """The engine of ``work``: as declared, else that of the pipeline's producer side, else the warp."""
+    """The engine of ``work``: as declared, else that of its side of the pipeline, else the warp.
+
+    What consumes a pipeline to the tensor core hands its stage to MMAs, which read it until a commit.
+    """
     if work.engine is not None:
         return work.engine
     if work.role == "producer" and resource.pipeline and not work.auxiliary:
         return PRODUCER_ENGINES.get(resource.pipeline.type, Engine.WARP)
+    if resource.pipeline and resource.pipeline.type in TO_TENSOR_CORE and not (work.auxiliary or work.view):
+        return Engine.TCGEN05
     return Engine.WARP
 
 

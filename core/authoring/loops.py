@@ -240,7 +240,8 @@ def _key(key: Any) -> str:
 
 def _bound(what: str, value: Any) -> int | Symbol | Operation:
     if callable(value):
-        return symbol(_function_name(value).replace(".", "_"))
+        name = _function_name(value).replace(".", "_").replace("predicate_at_line", f"{what}_at_line")
+        return symbol(name, min=int(what == "step"))  # a loop goes on
     return size(what, value)
 
 
