@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .document import Loop, Node, Op
-from .expressions import Expression, Integer, Operation, Symbol, leaves, substitute, symbols_of
+from .expressions import Expression, Integer, Operation, Symbol, evaluate, leaves, substitute, symbols_of
 
 ITERATION = "iteration of "
 
@@ -19,6 +19,15 @@ def chosen(stage: Integer | None) -> Integer:
 def expressions_of(op: Op) -> tuple[tuple[str, Integer], ...]:
     """The fields of ``op`` that are expressions: (field, expression) pairs."""
     return tuple((f, e) for f in ("stage", "count") if isinstance(e := getattr(op, f), Expression))
+
+
+def computed(value: Integer, values: Mapping[str, int], loops: Iterable[tuple[Loop, int]]) -> int | None:
+    """``value`` in these iterations of the ``loops`` around; None where it cannot be computed."""
+    try:
+        here = {loop.var: evaluate(loop.start, values) + i * evaluate(loop.step, values) for loop, i in loops}
+        return evaluate(value, values, here)
+    except (KeyError, ArithmeticError):
+        return None
 
 
 def rewritten(op: Op, change: Callable[[Integer], Integer]) -> Op:

@@ -16,7 +16,7 @@ from .event_kinds import DRAINS, FENCES, GROUP_KINDS, NAMED_KINDS, PIPELINE_KIND
 from .expressions import Integer, evaluate
 from .limits import in_time
 from .machine import Machine
-from .op_integers import chosen
+from .op_integers import chosen, computed
 from .program import Event, EventKind, Program, Stray, Stream
 
 Conditions = Mapping[str, Sequence[int]]
@@ -189,14 +189,7 @@ class WarpWalk:
         """``value`` here; what it cannot be, or is not within 0..``below`` (0: no bound), is noted as astray."""
         if isinstance(value, int):
             return value  # WD109 has looked at it
-        loops = {
-            loop.var: evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
-            for loop, i, _ in self.loops
-        }
-        try:
-            found: int | None = evaluate(value, self.values, loops)
-        except (KeyError, ArithmeticError):
-            found = None
+        found = computed(value, self.values, ((loop, i) for loop, i, _ in self.loops))
         if found is None or (below and not 0 <= found < below):
             self.stream.strays.append(Stray(len(self.stream.events), op.id, field, found, self.at))
         return found or 0
