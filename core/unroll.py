@@ -324,8 +324,7 @@ class WarpWalk:
             self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
 
     def raw_mbarrier(self, op: Op) -> None:
-        stages = self.machine.raw_stages(op.target)
-        stage = self.integer(op, "stage", chosen(op.stage), stages)
+        stage = self.integer(op, "stage", chosen(op.stage), self.machine.raw_stages(op.target))
         if op.kind in (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL):
             live = int(op.kind is OpKind.MBARRIER_INIT)
             for each in range(stages) if op.stage is None else (stage,):
@@ -335,13 +334,12 @@ class WarpWalk:
         if op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT):
             barrier = self.machine.raw_barrier(op.target, stage, self.stream.cta)
             turn = self.raw.get(barrier, 0)
-            blocks = op.kind is OpKind.MBARRIER_WAIT
-            kind = EventKind.WAIT if blocks else EventKind.TRY
+            kind = EventKind.WAIT if op.kind is OpKind.MBARRIER_WAIT else EventKind.TRY
             if op.count is None:
                 self.emit(kind, op, barrier, turn)
             else:
                 self.emit(kind, op, barrier, None, parity=self.integer(op, "parity", op.count, 2) & 1)
-            if blocks:
+            if kind is EventKind.WAIT:
                 self.raw[barrier] = turn + 1
             return
         reached = targets(self.machine.document, op.ctas, self.stream.cta)
@@ -373,8 +371,8 @@ class WarpWalk:
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:
-            stages = resource.storage.stages if resource.storage else 0
-            return self.integer(op, "stage", chosen(op.stage), stages)
+            below = resource.storage.stages if resource.storage else 0
+            return self.integer(op, "stage", chosen(op.stage), below)
         opens = OPENS["producer" if role == "producer" else "consumer"]
         cursor = self.opening(resource, opens)
         if cursor == CLOSES[opens]:
