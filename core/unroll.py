@@ -327,7 +327,7 @@ class WarpWalk:
         stage = self.integer(op, "stage", chosen(op.stage), self.machine.raw_stages(op.target))
         if op.kind in (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL):
             live = int(op.kind is OpKind.MBARRIER_INIT)
-            for each in range(stages) if op.stage is None else (stage,):
+            for each in (stage,) if op.stage is not None else range(self.machine.raw_stages(op.target)):
                 barrier = self.machine.raw_barrier(op.target, each, self.stream.cta)
                 self.emit(EventKind.LIFETIME, op, barrier, live)
             return
