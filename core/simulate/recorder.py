@@ -101,7 +101,7 @@ class Recorder:
     def _order_engines(self) -> None:
         """Engine lanes in the order of `ENGINE_LANES`, whichever worked first."""
         warps = len(self.lanes) - len(self._engines)
-        order = sorted(self._engines, key=ENGINE_LANES.index)
+        order = sorted(self._engines, key=_place)
         place = {self._engines[name]: warps + i for i, name in enumerate(order)}
         self.lanes[warps:] = [Lane(name, "engine") for name in order]
         self.bars = [b._replace(lane=place[b.lane]) if b.lane in place else b for b in self.bars]
@@ -113,3 +113,9 @@ def _row(ends: list[tuple[int, int]], bar: Bar) -> int:
     row = heapq.heappop(ends)[1] if ends and ends[0][0] <= bar.start else len(ends)
     heapq.heappush(ends, (bar.end, row))
     return row
+
+
+def _place(engine: str) -> tuple[str, int]:
+    """The CTA of an engine's lane, then its place."""
+    name, _, cta = engine.partition("@")
+    return cta, ENGINE_LANES.index(name)

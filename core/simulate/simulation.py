@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .. import phases
 from ..document import Document, Engine
-from ..program import Barrier, BarrierKind, Event, EventKind, Program
+from ..program import Barrier, BarrierKind, Event, EventKind, Program, in_cta
 from ..tensor_core import COMMITTED
 from ..tree import find_target, ops_of
 from .costs import Costs
@@ -47,10 +47,22 @@ class Signal:
 class Warp:
     """One stream: what it has still to do, and its asynchronous groups."""
 
-    __slots__ = ("done", "events", "groups", "joined", "lane", "open", "position", "task", "tcgen05", "warp")
+    __slots__ = (
+        "cta",
+        "done",
+        "events",
+        "groups",
+        "joined",
+        "lane",
+        "open",
+        "position",
+        "task",
+        "tcgen05",
+        "warp",
+    )
 
-    def __init__(self, lane: int, events: list[Event], task, warp: int) -> None:
-        self.lane, self.events, self.task, self.warp = lane, events, task, warp
+    def __init__(self, lane: int, events: list[Event], task, warp: int, cta: int = 0) -> None:
+        self.lane, self.events, self.task, self.warp, self.cta = lane, events, task, warp, cta
         self.position, self.done = 0, False
         self.open: dict[
             Engine, list[tuple[int, int, Cause]]
@@ -65,9 +77,11 @@ class Simulation:
 
     def __init__(self, document: Document, program: Program, costs: Costs, limit: int) -> None:
         self.program, self.costs, self.limit = program, costs, limit
-        self.recorder, self.engines = Recorder(program), Engines(document, costs)
+        self.recorder = Recorder(program)
+        ctas = range(1 + max((s.cta for s in program.streams), default=0))
+        self.engines = [Engines(document, costs) for _ in ctas]  # each CTA of a cluster has an SM of its own
         tasks = {t.name: t for t in document.tasks}
-        self.warps = [Warp(i, s.events, tasks[s.task], s.warp) for i, s in enumerate(program.streams)]
+        self.warps = [Warp(i, s.events, tasks[s.task], s.warp, s.cta) for i, s in enumerate(program.streams)]
         self.signals = [Signal(b) for b in program.barriers]
         self.ops = {op.id: op for task in document.tasks for op in ops_of(task)}
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
@@ -131,7 +145,7 @@ class Simulation:
             truncated,
             tuple(blocked),
             self.program.values,
-            tuple(sorted(self.engines.busy.items())),
+            tuple(sorted((in_cta(n, c), t) for c, e in enumerate(self.engines) for n, t in e.busy.items())),
             tuple(self.notes.values()),
         )
 
@@ -180,18 +194,19 @@ class Simulation:
         if event.engine is None:  # a view: only a name for a stage
             self._go_on(warp, time)
             return
-        nbytes = sum(a.high - a.low for a in event.accesses if a.space == "smem")
+        nbytes = sum(a.high - a.low for a in event.accesses if a.space.partition("@")[0] == "smem")
         self._pay(warp, event, time, self.costs.work + nbytes // self.costs.work_bytes_per_cycle, "work")
 
     def _async(self, warp: Warp, event: Event, time: int) -> None:
         engine, recorder = event.engine, self.recorder
-        issued = time + self.engines.issue_cost(engine)
+        engines = self.engines[warp.cta]
+        issued = time + engines.issue_cost(engine)
         op = self.ops[event.op]
-        flight = self.engines.fly(event, warp.task, warp.warp, self.works.get((op.target, op.work)), issued)
-        lane = recorder.engine(LANES[engine])
+        flight = engines.fly(event, warp.task, warp.warp, self.works.get((op.target, op.work)), issued)
+        lane = recorder.engine(in_cta(LANES[engine], warp.cta))
         about = next(((r, s) for _, r, s in event.views), (op.target, event.stage))
         if engine is Engine.WGMMA:
-            warpgroup = (warp.task.name, warp.warp // 4)
+            warpgroup = (warp.task.name, warp.cta, warp.warp // 4)
             recorder.merged(lane, event, flight.start, flight.end, warpgroup, *about)
         else:
             recorder.bar(lane, event, flight.start, flight.end, "in-flight", *about)
@@ -281,7 +296,7 @@ class Simulation:
 
     def _stage(self, number: int, states: dict[str, str], time: int) -> None:
         barrier = self.program.barriers[number]
-        if barrier.side in states:
+        if barrier.side in states and not barrier.cta:  # of CTA 0's stages
             self.recorder.stage(barrier, states[barrier.side], time)
 
     # -- named barriers -----------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from warpdraft.core.hazards.examples import (
     work,
 )
 from warpdraft.core.machine import Machine
+from warpdraft.core.simulate import simulate
 from warpdraft.core.unroll import unroll
 from warpdraft.core.verify import verify
 
@@ -223,3 +224,12 @@ class TestClusterBarrier:
 
     def test_who_has_exited_is_not_waited_for(self):
         assert codes(verify(self.two((cluster_sync(),), ()))) == ["WD208"]  # but nobody hangs
+
+
+@pytest.mark.parametrize("make", [shared_ring, pair, handshake])
+def test_the_timeline_of_a_cluster_comes_to_its_end(make):
+    timeline = simulate(make())
+    assert timeline.ended and not timeline.blocked
+    names = [lane.name for lane in timeline.lanes]
+    assert any("@1" in name for name in names)
+    assert ("TMA@1" in names) == ("TMA" in names)
