@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
-from .clusters import CLUSTER_KINDS, targets, values_of_cta
+from .clusters import CLUSTER_KINDS, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .event_kinds import DRAINS, FENCES, GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
@@ -18,6 +18,7 @@ from .limits import in_time
 from .machine import Machine
 from .op_integers import chosen, computed
 from .program import Event, EventKind, Program, Stray, Stream
+from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
 
@@ -220,19 +221,9 @@ class WarpWalk:
         elif kind in DRAINS:
             self.emit(EventKind.DRAIN, op, engine=DRAINS[kind])
         elif kind in CLUSTER_KINDS:
-            self.cluster_barrier(op)
+            cluster_barrier(self, op)
         elif (op.target, "raw") in self.machine.first:
-            self.raw_mbarrier(op)
-
-    def cluster_barrier(self, op: Op) -> None:
-        """Both halves, or one: a warp's i-th arrival joins generation i, and its wait is for the last that it joined."""
-        barrier = self.machine.cluster
-        joined = self.raw.get(barrier, 0)
-        if op.kind is not OpKind.CLUSTER_WAIT:
-            self.emit(EventKind.CLUSTER_ARRIVE, op, barrier, joined)
-            joined = self.raw[barrier] = joined + 1
-        if op.kind is not OpKind.CLUSTER_ARRIVE:
-            self.emit(EventKind.CLUSTER_WAIT, op, barrier, joined - 1)
+            raw_mbarrier(self, op)
 
     # -- pipelines ----------------------------------------------------------------------------------------------------
     def place(self, resource: Resource, cursor: str) -> tuple[int, int]:
@@ -322,40 +313,6 @@ class WarpWalk:
         if count and barriers:
             kind = EventKind.COMMIT_ARRIVE if signal is Signal.COMMIT else EventKind.ARRIVE
             self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
-
-    def raw_mbarrier(self, op: Op) -> None:
-        stage = self.integer(op, "stage", chosen(op.stage), self.machine.raw_stages(op.target))
-        if op.kind in (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL):
-            live = int(op.kind is OpKind.MBARRIER_INIT)
-            for each in (stage,) if op.stage is not None else range(self.machine.raw_stages(op.target)):
-                barrier = self.machine.raw_barrier(op.target, each, self.stream.cta)
-                self.emit(EventKind.LIFETIME, op, barrier, live)
-            return
-        if op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT):
-            barrier = self.machine.raw_barrier(op.target, stage, self.stream.cta)
-            turn = self.raw.get(barrier, 0)
-            kind = EventKind.WAIT if op.kind is OpKind.MBARRIER_WAIT else EventKind.TRY
-            if op.count is None:
-                self.emit(kind, op, barrier, turn)
-            else:
-                self.emit(kind, op, barrier, None, parity=self.integer(op, "parity", op.count, 2) & 1)
-            if kind is EventKind.WAIT:
-                self.raw[barrier] = turn + 1
-            return
-        reached = targets(self.machine.document, op.ctas, self.stream.cta)
-        barriers = [self.machine.raw_barrier(op.target, stage, cta) for cta in reached]
-        if not barriers:
-            return  # a target that is not there: WD212 says so
-        also = tuple(barriers[1:])
-        if op.kind is OpKind.MBARRIER_ARRIVE:
-            self.emit(EventKind.ARRIVE, op, barriers[0], 1 if op.count is None else op.count, also=also)
-        elif op.kind is OpKind.TCGEN05_COMMIT and self.leads():
-            self.emit(EventKind.COMMIT_ARRIVE, op, barriers[0], 1, also=also)
-        elif op.kind is OpKind.MBARRIER_ARRIVE_EXPECT:
-            self.emit(EventKind.ARRIVE_EXPECT, op, barriers[0], 1, op.count or 0, also=also)
-        elif op.kind is OpKind.MBARRIER_EXPECT:
-            for barrier in barriers:
-                self.emit(EventKind.EXPECT, op, barrier, 0, op.count or 0)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def work(self, op: Op) -> None:
