@@ -97,7 +97,7 @@ class Frontier:
         for b in range(len(self.log)):
             for of in (self.last[b], self.before[b]):
                 for u, k in of.items():
-                    places[u if u >= 0 else -u - 1].add(k)
+                    places[u if u >= 0 else (-u - 1) % n].add(k)
             for entry in self.log[b]:
                 places[entry.stream].add(entry.index)
             for w, (first, last, _) in self.waits[b].items():
