@@ -57,11 +57,16 @@ from .authoring.synchronisation import (
 )
 from .authoring.tasks import Task
 from .authoring.tensor_core import (
+    fence_tensormap,
     tcgen05_commit,
     tcgen05_fence_after,
     tcgen05_fence_before,
     tcgen05_wait_ld,
     tcgen05_wait_st,
+    tensormap_update,
+    tmem_alloc,
+    tmem_dealloc,
+    tmem_relinquish,
 )
 from .authoring.values import ResourceContext, StageInfo, TaskLocalVariable, WorkTileInfo
 from .authoring.works import consumer_work, producer_work
@@ -145,6 +150,7 @@ __all__ = [
     "equal_schedules",
     "fence_mbarrier_init",
     "fence_proxy_async",
+    "fence_tensormap",
     "load",
     "loads",
     "named_loop",
@@ -160,6 +166,10 @@ __all__ = [
     "tcgen05_fence_before",
     "tcgen05_wait_ld",
     "tcgen05_wait_st",
+    "tensormap_update",
+    "tmem_alloc",
+    "tmem_dealloc",
+    "tmem_relinquish",
     "to_python",
     "verify",
     "wgmma_fence",

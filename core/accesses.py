@@ -11,7 +11,8 @@ from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream, in_cta
 from .routes import copied_to
 from .tensor_core import COMMITTED
-from .tensor_memory import QUARTERS, by_threads, has_lanes, issued_as, merged, quarter, slices, space_of
+from .tensor_maps import descriptor
+from .tensor_memory import QUARTERS, by_threads, has_lanes, issued_as, merged, part_of, quarter, slices
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
@@ -82,6 +83,7 @@ class WorkEvents:
                 self.machine.resources[r], s, self._seen_by(engine, r, b, alone), False, c
             )
         ]
+        read += self._maps(op, used)
         own, writes = self._own(resource, work, op, engine, alone), work.role == "producer"
         loads = engine is Engine.TMA and writes
         event = Event(
@@ -117,6 +119,12 @@ class WorkEvents:
     def let_go(self, resource: Resource) -> None:
         """It holds no stage of it any more."""
         self.views.pop(_in_hand(resource.name), None)
+
+    def _maps(self, op: Op, used: tuple[tuple[str, View], ...]) -> list[Access]:
+        """The tensor maps that the op is given and some task rewrites."""
+        named = [value for _, value in op.args if isinstance(value, str)] + [view[0] for _, view in used]
+        found = dict.fromkeys(name for name in named if name in self.machine.descriptors)
+        return [a for name in found for a in descriptor(name, self.stream.cta, False)]
 
     def _pair(self, resource: Resource, used: tuple[tuple[str, View], ...]) -> tuple[int, ...]:
         """The CTAs that an MMA of this CTA works for, the one that issues it first."""
@@ -180,7 +188,7 @@ class WorkEvents:
         return [
             Access(
                 write,
-                space if resource.space is Space.RMEM else in_cta(_part(space, number), cta),
+                space if resource.space is Space.RMEM else in_cta(part_of(space, number), cta),
                 base + low,
                 base + high,
                 resource.name,
@@ -190,10 +198,6 @@ class WorkEvents:
             for number, ranges in places.items()
             for low, high in ranges
         ]
-
-
-def _part(space: str, number: int) -> str:
-    return space if number < 0 else space_of(space, number)
 
 
 def _in_hand(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .allocations import allocated
 from .arrivals import routes
 from .clusters import looked_at
 from .conditions import condition_keys
@@ -45,7 +46,8 @@ def _tensor_cores(document: Document) -> Iterator[str]:
         yield f"works fence for tcgen05 inside ({', '.join(fences)})"
     if wgmma:
         yield f"works fence for wgmma inside ({', '.join(wgmma)})"
-    held = [r.name for r in document.resources if r.space is Space.TMEM]
+    mine = allocated(document)
+    held = [r.name for r in document.resources if r.space is Space.TMEM and r.name not in mine]
     if held:
         yield f"tensor memory is allocated before its first use and freed after its last ({', '.join(held)})"
 

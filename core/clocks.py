@@ -21,6 +21,7 @@ from functools import partial
 from time import perf_counter
 
 from . import channels, early_close, meetings, phases
+from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
 from .incidents import Clock, Entry, Incident, Note
@@ -28,6 +29,7 @@ from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
 from .races import NEVER, SYNC, TCGEN, Races
 from .tensor_core import AWAITED
+from .tensor_maps import TensorMaps
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE, *AWAITED)
 ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
@@ -83,7 +85,8 @@ class Execution:
         self.seen: set[tuple[str, str, int]] = set()
         self.notes: list[Note] = []  # of the works that the program wants noted
         self.stopped = ""
-        self.fencing = Fencing(judged, self)
+        self.fencing, self.maps = Fencing(judged, self), TensorMaps(self)
+        self.allocations = Allocations(judged.allocated, self)
         self.races = Races(program, judged, self)
         # in an order that does not depend on how the tasks are listed
         started = [w for w in range(n) if streams[w].events]
@@ -159,6 +162,11 @@ class Execution:
             EventKind.FENCE_BEFORE: self.fencing.fence_before,
             EventKind.FENCE_AFTER: self.fencing.fence_after,
             EventKind.WGMMA_FENCE: self.fencing.fence_wgmma,
+            EventKind.TMEM_ALLOC: self.allocations.alloc,
+            EventKind.TMEM_DEALLOC: self.allocations.dealloc,
+            EventKind.TMEM_RELINQUISH: self.allocations.relinquish,
+            EventKind.TENSORMAP_UPDATE: self._work,
+            EventKind.FENCE_TENSORMAP: self.maps.fence,
         }
         return [table[kind] for kind in EventKind]
 
@@ -351,6 +359,7 @@ class Execution:
     # -- the end ------------------------------------------------------------------------------------------------------
     def _finish(self) -> None:
         early_close.check_open(self)
+        self.allocations.finish()
         for w in self.blocked:
             event = self.program.streams[w].events[self.at[w]]
             if event.kind is EventKind.WAIT:

@@ -20,6 +20,7 @@ TARGETS = {
         OpKind.TRY_WAIT,
         OpKind.RELEASE,
         OpKind.WORK,
+        OpKind.TENSORMAP_UPDATE,
     ),
     "async group": (OpKind.GROUP_COMMIT, OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ),
     "named barrier": (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE),
@@ -35,6 +36,7 @@ TARGETS = {
     ),
 }
 PARITIES = (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)  # whose count is a parity
+MAYBE = (OpKind.TMEM_ALLOC, OpKind.TMEM_DEALLOC, OpKind.FENCE_TENSORMAP)  # a resource, or all of a kind
 TARGET_OF = {kind: what for what, kinds in TARGETS.items() for kind in kinds}
 
 
@@ -131,6 +133,8 @@ def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str
 
 def _target(path: str, op: Op, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     wanted = TARGET_OF.get(op.kind)
+    if wanted is None and op.kind in MAYBE and op.target:
+        wanted = "resource"
     if wanted is None:
         if op.target:
             yield f"{path}.target", f"{op.kind} has no target; remove {op.target!r}"

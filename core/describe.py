@@ -65,6 +65,15 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
         case EventKind.FENCE_BEFORE | EventKind.FENCE_AFTER:
             side = "before" if event.kind is EventKind.FENCE_BEFORE else "after"
             return f"fences tcgen05 {side} it meets others"
+        case EventKind.TMEM_ALLOC | EventKind.TMEM_DEALLOC:
+            does = "allocates" if event.kind is EventKind.TMEM_ALLOC else "frees"
+            return f"{does} columns of tensor memory" + (" with its pair" if event.number == 2 else "")
+        case EventKind.TMEM_RELINQUISH:
+            return "gives up the permit to allocate tensor memory"
+        case EventKind.TENSORMAP_UPDATE:
+            return f"rewrites the tensor map {event.accesses[0].resource}"
+        case EventKind.FENCE_TENSORMAP:
+            return "fences tensor maps"
         case EventKind.WGMMA_FENCE:
             return "fences its registers for wgmma"
     return _accesses(event, name)

@@ -13,8 +13,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from .allocations import allocated
 from .document import Document, Engine, OpKind, Space
 from .program import Event
+from .tensor_maps import descriptors
 from .tree import ops_of
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 class Judged(NamedTuple):
     """What is looked at: ``proxied`` resources lie in shared memory, ``tensor`` ones in tensor memory, ``registers`` in
-    registers; the tasks ``after``, ``before`` and ``wgmma`` state such a fence."""
+    registers; the tasks ``after``, ``before`` and ``wgmma`` state such a fence; the schedule allocates the tensor memory of
+    ``allocated`` itself, and rewrites the tensor maps ``descriptors``."""
 
     proxied: frozenset[str] = frozenset()
     tensor: frozenset[str] = frozenset()
@@ -33,6 +36,8 @@ class Judged(NamedTuple):
     after: frozenset[str] = frozenset()
     before: frozenset[str] = frozenset()
     wgmma: frozenset[str] = frozenset()
+    allocated: frozenset[str] = frozenset()
+    descriptors: frozenset[str] = frozenset()
 
 
 NOTHING = Judged()
@@ -54,6 +59,8 @@ def judged(document: Document) -> Judged:
         state(OpKind.TCGEN05_FENCE_AFTER),
         state(OpKind.TCGEN05_FENCE_BEFORE),
         state(OpKind.WGMMA_FENCE),
+        allocated(document),
+        descriptors(document),
     )
 
 

@@ -10,11 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from .clocks import Execution
+from .counterparts import KNOWN
 from .cuts import Cut
 from .incidents import Clock
 from .races import BY_COMMIT, GENERIC, SYNC, Record
-
-KNOWN = 1 << 60  # more than any clock value: known to all
 
 
 class Frontier:
@@ -58,8 +57,13 @@ class Frontier:
             for key, passes in e.parities.items()
         }
         self.entering = [w for w in self.active if e.fencing.enters[w]]
-        self.after = {w: e.fencing.after[w] for w in self.entering if w in e.fencing.after}
+        self.fences = {
+            ("", w): e.fencing.after[w] for w in self.entering if w in e.fencing.after
+        } | e.maps.fences
         self.touched = {w: since for w, since in e.fencing.touched.items() if w in self.active}
+        self.holds = [self._holding(e, s) for s in range(len(e.races.write))] if e.allocations.watched else []
+        self.allocations = {w: self._record(e, x) for w, x in e.allocations.last.items()}
+        self.relinquished = e.allocations.relinquished is not None
         self.writes = [self._record(e, x) for x in e.races.write]
         self.written = [x is not None for x in e.races.write]
         self.use = list(e.races.use)
@@ -102,7 +106,10 @@ class Frontier:
                 places[entry.stream].add(entry.index)
             for w, (first, last, _) in self.waits[b].items():
                 places[w] |= {first, last}
-        for x in (*self.writes, *(x for reads in self.reads for x in reads.values())):
+        for (_, w), (j, _) in self.fences.items():
+            places[w].add(j)
+        held = (*(x for _, x in self.holds), *self.allocations.values())
+        for x in (*self.writes, *(x for reads in self.reads for x in reads.values()), *held):
             if x is not None:
                 places[x[0]] |= {x[1], x[1] if x[4] is None else x[4]}
         ordered = [sorted(of) for of in places]
@@ -113,7 +120,7 @@ class Frontier:
 
         self.base = [coarse(clock) for clock in self.base]
         self.cumul = [coarse(clock) for clock in self.cumul]
-        self.after = {w: (j, coarse(clock)) for w, (j, clock) in self.after.items()}
+        self.fences = {key: (j, coarse(clock)) for key, (j, clock) in self.fences.items()}
         self.log = [[entry._replace(base=coarse(entry.base)) for entry in log] for log in self.log]
 
     @staticmethod
@@ -140,6 +147,13 @@ class Frontier:
     def _unknown(places: dict[int, int], low: list[int]) -> dict[int, int]:
         return {u: k for u, k in places.items() if u < 0 or low[u] < k}
 
+    def _holding(self, e: Execution, segment: int) -> tuple[str, tuple | None]:
+        """Whether a segment of tensor memory is allocated or freed, and by what, as far as that can make a difference."""
+        for state, records in (("live", e.allocations.live), ("freed", e.allocations.freed)):
+            if segment in records:
+                return state, self._record(e, records[segment])
+        return "", None
+
     def _record(self, e: Execution, x: Record | None) -> tuple | None:
         """An access as far as a later one can tell; None if it cannot."""
         if x is None:
@@ -162,6 +176,8 @@ class Frontier:
         done = done and not (
             watched and any(not e.fencing.entered(x, w) for w in self.entering if w != x.stream)
         )
+        if done and x.access.resource in e.races.maps:
+            done = False  # a copy to come may still lack a fence behind it
         if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
             return None
         what = x.event.op, x.event.engine, x.access.write, x.access.resource

@@ -76,6 +76,11 @@ class OpKind(StrEnum):
     TCGEN05_WAIT_ST = "tcgen05_wait_st"
     TCGEN05_FENCE_BEFORE = "tcgen05_fence_before"
     TCGEN05_FENCE_AFTER = "tcgen05_fence_after"
+    TMEM_ALLOC = "tmem_alloc"  # resource, or all tensor memory; `count` columns (None: as many as it takes)
+    TMEM_DEALLOC = "tmem_dealloc"
+    TMEM_RELINQUISH = "tmem_relinquish"  # no target: no allocation by this CTA after it
+    TENSORMAP_UPDATE = "tensormap_update"  # resource: a tensor map, whose bytes are rewritten
+    FENCE_TENSORMAP = "fence_tensormap"  # resource, or all tensor maps
     TCGEN05_COMMIT = (
         "tcgen05_commit"  # raw mbarrier: one arrival when this warp's mma, cp and shift so far are done
     )

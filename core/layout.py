@@ -9,6 +9,7 @@ from .occupancy import ctas_per_sm, smem_share
 
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
 TMEM_CAPACITY = 512  # columns
+LEAST_COLUMNS = 32  # of one tcgen05.alloc, which takes a power of two (PTX ISA)
 
 
 @dataclass(frozen=True, slots=True)

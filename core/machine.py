@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from .allocations import column_accesses
 from .arrivals import (
     TMA,
     armed_bytes,
@@ -21,11 +22,12 @@ from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
 from .implied import implied_reads
 from .layout import layout
-from .program import Barrier, BarrierKind, in_cta
+from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
 from .retries import retries
 from .routes import Routes
 from .tensor_core import COMMITTED
+from .tensor_maps import descriptors
 from .tensor_memory import divided
 from .tile_kinds import TileKinds, tile_kinds
 from .tree import ops_of, walk
@@ -44,6 +46,7 @@ class Machine:
         self.groups = {g.name: g.kind for g in document.groups}
         self.offsets = layout(document).offsets
         self.ctas = looked_at(document)
+        self.descriptors = descriptors(document)
         self.lanes = divided(document)  # whether the lanes of tensor memory must be told apart
         self.barriers: list[Barrier] = []
         self.first: dict[tuple[str, str], int] = {}  # (name, side) -> number of its stage 0, in CTA 0
@@ -54,6 +57,7 @@ class Machine:
         self.per_cta = 0  # barriers of one CTA
         self.work_events: dict[tuple, dict] = {}  # of `core.accesses`: (task, warps) -> situation -> event
         self.view_ranges: dict[tuple, dict] = {}
+        self._shared: dict[tuple, tuple] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._retries: dict[str, frozenset[str]] = {}
@@ -127,6 +131,14 @@ class Machine:
     def noted(self) -> frozenset[str]:
         """Ops whose works rules look at one by one: an execution keeps their clocks."""
         return self.grid.ops
+
+    def shared(self, accesses: tuple) -> tuple:
+        """One object for equal ``accesses``: executions look them up by identity."""
+        return self._shared.setdefault(accesses, accesses)
+
+    def columns(self, op: Op, cta: int) -> tuple[Access, ...]:
+        """What an allocation or freeing of tensor memory covers in CTA ``cta``."""
+        return self.shared(column_accesses(self.document, op, cta, self.lanes))
 
     @cached_property
     def tile_kinds(self) -> TileKinds:

@@ -18,6 +18,13 @@ CALLS = {
     OpKind.MBARRIER_WAIT: "wait",
     OpKind.MBARRIER_TRY_WAIT: "try_wait",
 }
+FREE = (  # functions that may name a resource
+    OpKind.TMEM_ALLOC,
+    OpKind.TMEM_DEALLOC,
+    OpKind.TMEM_RELINQUISH,
+    OpKind.TENSORMAP_UPDATE,
+    OpKind.FENCE_TENSORMAP,
+)
 COUNTED = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ, OpKind.MBARRIER_EXPECT, OpKind.MBARRIER_ARRIVE_EXPECT)
 
 
@@ -36,6 +43,12 @@ def _op(op: Op) -> str:
         if op.ctas:
             shown.append(f"cta={_ctas(op.ctas)}")
         return f"{op.target}.{op.work}({', '.join(shown)})"
+    if op.kind in FREE:
+        given = [op.target] if op.target else []
+        given += [] if op.count is None else [f"columns={op.count}"]
+        return (
+            f"{op.kind.value}({', '.join([*given, *(f'{key}={_value(value)}' for key, value in op.args)])})"
+        )
     if op.kind is OpKind.TCGEN05_COMMIT:
         stage = "" if op.stage is None else f", stage={op.stage}"
         return f"tcgen05_commit({op.target}{stage}{f', cta={_ctas(op.ctas)}' if op.ctas else ''})"

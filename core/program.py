@@ -37,6 +37,11 @@ class EventKind(IntEnum):
     FENCE_AFTER = 19  # tcgen05.fence::after_thread_sync
     WGMMA_FENCE = 20
     LIFETIME = 21  # mbarrier.init (number 1) or inval (0) of barrier, or fence.mbarrier_init (barrier -1)
+    TMEM_ALLOC = 22  # accesses: the columns; number = CTAs of the group
+    TMEM_DEALLOC = 23
+    TMEM_RELINQUISH = 24
+    TENSORMAP_UPDATE = 25  # accesses: the tensor map
+    FENCE_TENSORMAP = 26  # accesses: the tensor maps, if it names some
 
 
 class Access(NamedTuple):

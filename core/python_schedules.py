@@ -29,6 +29,13 @@ FREE_CALLS = {
     OpKind.CLUSTER_ARRIVE: "cluster_arrive",
     OpKind.CLUSTER_WAIT: "cluster_wait",
 }
+ON_RESOURCES = (
+    OpKind.TMEM_ALLOC,
+    OpKind.TMEM_DEALLOC,
+    OpKind.TMEM_RELINQUISH,
+    OpKind.TENSORMAP_UPDATE,
+    OpKind.FENCE_TENSORMAP,
+)
 METHODS = {  # of barriers and groups, with the name of the argument that Op.count is
     OpKind.GROUP_COMMIT: ("commit", None),
     OpKind.GROUP_WAIT: ("wait", ""),
@@ -148,6 +155,8 @@ class ScheduleWriter:
             given += [] if op.stage is None else [f"stage={self.integer(op.stage)}"]
             given += [f"cta={literal(op.ctas)}"] if op.ctas else []
             self.lines.add(f"{self.imports('tcgen05_commit')}({', '.join(given)})")
+        elif op.kind in ON_RESOURCES:
+            self.on_resource(op)
         elif op.kind in FREE_CALLS:
             self.lines.add(f"{self.imports(FREE_CALLS[op.kind])}()")
         elif op.kind in METHODS:
@@ -171,6 +180,17 @@ class ScheduleWriter:
             self.lines.add_call(f"{assigned}{self.objects[op.target]}.{method}", arguments)
         else:
             self.resource_op(op)
+
+    def on_resource(self, op: Op) -> None:
+        """A free call that may name a resource."""
+        given = [self.objects[op.target]] if op.target else []
+        given += [] if op.count is None else [f"columns={op.count}"]
+        given += [f"{key}={literal(value)}" for key, value in op.args]
+        if any(key != "cta_group" for key, _ in op.args):
+            raise ValueError(
+                f"{op.id}: {op.kind.value} takes no argument but cta_group, so it cannot be written"
+            )
+        self.lines.add(f"{self.imports(op.kind.value)}({', '.join(given)})")
 
     def resource_op(self, op: Op) -> None:
         """A pipeline op or work."""

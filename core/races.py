@@ -68,6 +68,7 @@ class Races:
 
     def __init__(self, program: Program, judged: Judged, execution: Execution) -> None:
         self.execution, self.proxied = execution, judged.proxied
+        self.held, self.maps = judged.allocated, judged.descriptors
         self.tensor = judged.tensor if judged.after or judged.before else frozenset()
         self.found: dict[tuple, Pair] = {}
         self.unfenced: dict[tuple, Pair] = {}
@@ -95,7 +96,7 @@ class Races:
         found: list[set[tuple[str, int, int, str]]] = [set() for _ in self.bounds]
         for plan in self.plans.values():
             for access, segments, _ in plan:
-                for i in segments:
+                for i in segments if access.resource else ():  # an allocation is nobody's stage
                     found[i].add((access.resource, access.stage, access.cta, access.space))
         return found
 
@@ -106,6 +107,8 @@ class Races:
             record = Record(w, j, component, value, base, event, access)
             if not access.write and component >= 0 and event.engine is Engine.BULK_STORE:
                 record = record._replace(component=component + 1)  # its source is free once read
+            if access.resource in self.held:
+                self.execution.allocations.use(record, segments)
             for segment in segments:
                 last = self.write[segment]
                 if last is not None and (last[0] != w or last[2] != SYNC or component != SYNC):
@@ -119,6 +122,8 @@ class Races:
                     for read in self.reads[segment].values():
                         self._check(read, record)
                     self.write[segment] = record
+                    if access.resource in self.maps:
+                        self.execution.maps.updated(record)
                     self.reads[segment] = {}
                     self.use[segment] = use
 
@@ -129,6 +134,8 @@ class Races:
             self._note(self.found, x, y)
         elif x.access.resource in self.tensor and y.access.resource in self.tensor and x.stream != y.stream:
             self.execution.fencing.look(Pair(x, y))
+        elif x.access.resource in self.maps and x.access.write and not y.access.write:
+            self.execution.maps.look(Pair(x, y))
         elif (
             y.component != SYNC
             and y.access.resource in self.proxied

@@ -40,7 +40,8 @@ class Run:
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
         fencing = self.execution.fencing
-        return not (self.wrong or self.execution.races.unfenced or fencing.missing or fencing.wgmma)
+        found = self.execution.races.unfenced, self.execution.allocations.found, self.execution.maps.missing
+        return not (self.wrong or fencing.missing or fencing.wgmma or any(found))
 
     def event(self, w: int, j: int) -> Event:
         """Event ``j`` (1-based) of stream ``w``."""

@@ -10,22 +10,18 @@ counterpart from the other: joins and comparisons commute with increasing maps, 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from .clocks import Execution
+from .counterparts import KNOWN, Counterparts, Different
 from .cuts import Uses
 from .footprints import stage_bytes
-from .frontier import KNOWN, Frontier
+from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
 from .program import Event, EventKind
 
 NUMBERED = (EventKind.WAIT, EventKind.TRY, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT)
-
-
-class Different(Exception):
-    """The two frontiers are not the same."""
 
 
 def same(
@@ -78,8 +74,8 @@ class _Comparison:
         self.to = list(range(len(self.barriers)))  # barrier -> its counterpart
         self.moved: dict[tuple[str, int], int] = {}  # (pipeline, CTA) -> uses between the cuts
         self.shift = [0] * len(one.base[0])
-        self.pairs: list[dict[int, int]] = [{} for _ in self.shift]  # by component: value -> its counterpart
-        self.asked = [KNOWN] * len(self.shift)  # the least value that may still be asked for
+        self.values = Counterparts(len(self.shift))
+        self.value, self.ask = self.values.value, self.values.ask
 
     def run(self) -> None:
         one, two = self.one, self.two
@@ -134,15 +130,6 @@ class _Comparison:
         b = c - self.n
         return self.n + self.to[b] if 0 <= b < len(self.barriers) else c
 
-    def value(self, c: int, a: int, b: int) -> None:
-        """Holds a value of component ``c`` against its counterpart."""
-        if self.pairs[c].setdefault(a, b) != b:
-            raise Different
-
-    def ask(self, c: int, a: int) -> None:
-        """A value of component ``c`` that the events to come may name: it must be one that moves."""
-        self.asked[c] = min(self.asked[c], a)
-
     def clock(self, a, b, skip: int = -1) -> None:
         for c in range(len(a)):
             if c != skip:
@@ -160,13 +147,10 @@ class _Comparison:
                         most[c] = max(most[c], event.number or 0)
         channels = {c + half: (key, c) for key, c in self.e.channel.items() for half in (0, 1)}
         for c, shift in enumerate(self.shift):
-            pairs = sorted((a, b) for a, b in self.pairs[c].items() if a != KNOWN)
-            self.need(all(x[1] < y[1] for x, y in pairwise(pairs)))
-            self.need(self.pairs[c].get(KNOWN, KNOWN) == KNOWN and (not pairs or pairs[-1][1] < KNOWN))
-            old, its = next((p for p in reversed(pairs) if p[1] != p[0] + shift), (-KNOWN, -KNOWN))
-            if old == -KNOWN:
+            found = self.values.newest_old(c, shift)
+            if found is None:
                 continue
-            self.need(old < self.asked[c] and its < self.asked[c] + shift)
+            old, its = found
             if c < self.n:
                 self.need(old <= self.one.at[c] and its <= self.two.at[c])
             elif c - self.n < len(self.barriers):
@@ -256,10 +240,14 @@ class _Comparison:
             else:
                 self.need(one.at[w] == two.at[w])
         self.need(one.heard == two.heard)
-        self.need(one.touched == two.touched and one.after.keys() == two.after.keys())
-        for w, (index, base) in one.after.items():
-            self.value(w, index, two.after[w][0])
-            self.clock(base, two.after[w][1], skip=w)
+        self.need(one.touched == two.touched and one.fences.keys() == two.fences.keys())
+        self.need(one.relinquished == two.relinquished)
+        for (of, w), (index, base) in one.fences.items():
+            self.value(w, index, two.fences[of, w][0])
+            self.clock(base, two.fences[of, w][1], skip=w)
+        self.need(one.allocations.keys() == two.allocations.keys())
+        for w, x in one.allocations.items():
+            self.kept(x, two.allocations[w])
         self.need(one.inside.keys() == two.inside.keys())
         for w, generation in one.inside.items():
             b = self.streams[w].events[one.at[w]].barrier
@@ -328,6 +316,9 @@ class _Comparison:
                 continue
             j = to[i]
             self.need(one.written[i] == two.written[j])
+            if one.holds:
+                self.need(one.holds[i][0] == two.holds[j][0])
+                self.kept(one.holds[i][1], two.holds[j][1])
             self.use(i, j)
             self.need((one.writes[i] is None) == (two.writes[j] is None))
             if one.writes[i] is not None:
@@ -347,6 +338,11 @@ class _Comparison:
         self.need((a is None) == (b is None))
         if a is not None and b is not None:
             self.need(b == a + self.uses[i])
+
+    def kept(self, x: tuple | None, y: tuple | None) -> None:
+        self.need((x is None) == (y is None))
+        if x is not None:
+            self.record(x, y)
 
     def record(self, x: tuple, y: tuple) -> None:
         self.need(x[0] == y[0] and x[6] == y[6])

@@ -34,6 +34,11 @@ def space_of(name: str, number: int) -> str:
     return f"{name}:{LANES * number}"
 
 
+def part_of(name: str, number: int) -> str:
+    """Quarter ``number`` of the space ``name``, or all of it (-1)."""
+    return name if number < 0 else space_of(name, number)
+
+
 def place(space: str) -> str:
     """A space as messages name it: "tmem lanes 32-63"."""
     name, _, lane = space.partition("@")[0].partition(":")

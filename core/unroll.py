@@ -12,9 +12,10 @@ from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, values_of_cta
 from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
-from .event_kinds import DRAINS, FENCES, GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
+from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
 from .limits import in_time
+from .lone_events import lone_event
 from .machine import Machine
 from .op_integers import chosen, computed
 from .program import Event, EventKind, Program, Stray, Stream
@@ -216,14 +217,12 @@ class WarpWalk:
             if (op.target, "named") in self.machine.first:
                 barrier = self.machine.barrier(op.target, "named", cta=self.stream.cta)
                 self.emit(NAMED_KINDS[kind], op, barrier, self.machine.meeting[op.target])
-        elif kind in FENCES:
-            self.emit(FENCES[kind], op, lane=self.lane)
-        elif kind in DRAINS:
-            self.emit(EventKind.DRAIN, op, engine=DRAINS[kind])
         elif kind in CLUSTER_KINDS:
             cluster_barrier(self, op)
         elif (op.target, "raw") in self.machine.first:
             raw_mbarrier(self, op)
+        elif (made := lone_event(self.machine, op, self.stream.cta)) is not None:
+            self.emit(made[0], op, lane=self.lane, **made[1])
 
     # -- pipelines ----------------------------------------------------------------------------------------------------
     def place(self, resource: Resource, cursor: str) -> tuple[int, int]:

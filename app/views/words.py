@@ -32,6 +32,11 @@ VERBS = {
     OpKind.TCGEN05_FENCE_BEFORE: "tcgen05_fence_before",
     OpKind.TCGEN05_FENCE_AFTER: "tcgen05_fence_after",
     OpKind.TCGEN05_COMMIT: "tcgen05_commit",
+    OpKind.TMEM_ALLOC: "tmem_alloc",
+    OpKind.TMEM_DEALLOC: "tmem_dealloc",
+    OpKind.TMEM_RELINQUISH: "tmem_relinquish",
+    OpKind.TENSORMAP_UPDATE: "tensormap_update",
+    OpKind.FENCE_TENSORMAP: "fence_tensormap",
     OpKind.CLUSTER_SYNC: "cluster_sync",
     OpKind.CLUSTER_ARRIVE: "cluster_arrive",
     OpKind.CLUSTER_WAIT: "cluster_wait",
@@ -57,6 +62,7 @@ ORDERING = {
     OpKind.WGMMA_FENCE,
     OpKind.TCGEN05_FENCE_BEFORE,
     OpKind.TCGEN05_FENCE_AFTER,
+    OpKind.FENCE_TENSORMAP,
 }
 NO_TARGET = ORDERING | {
     OpKind.TCGEN05_WAIT_LD,

@@ -20,7 +20,15 @@ from .orders import Flight, Order
 from .outcome import Blocked, EmulationError
 
 BODILESS = (Space.QUEUE, Space.PDL)  # their works only steer: the emulator knows the tile order by itself
-TENSOR_CORE = (EventKind.COMMIT_ARRIVE, EventKind.DRAIN, EventKind.FENCE_BEFORE, EventKind.FENCE_AFTER)
+TENSOR_CORE = (
+    EventKind.COMMIT_ARRIVE,
+    EventKind.DRAIN,
+    EventKind.FENCE_BEFORE,
+    EventKind.FENCE_AFTER,
+    EventKind.TMEM_ALLOC,
+    EventKind.TMEM_DEALLOC,
+    EventKind.TMEM_RELINQUISH,
+)
 MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
 
 
@@ -159,6 +167,8 @@ class Cta:
             warp.meetings += 1
         elif kind in TENSOR_CORE:
             raise EmulationError(f"{event.op}: tcgen05 is not emulated")
+        elif kind is EventKind.TENSORMAP_UPDATE:
+            raise EmulationError(f"{event.op}: tensor maps that change are not emulated")
         elif kind in MEETINGS and warp.joined < 0:
             self._join(warp, event)
             if kind is EventKind.SYNC:

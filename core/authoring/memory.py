@@ -43,6 +43,7 @@ class TmemAllocation:
     num_columns: int
     offset: int = field(init=False, default=0)
     copies: int = field(init=False, default=1)
+    owner: Any = field(init=False, default=None, repr=False)  # the resource that it is given to
 
     def __post_init__(self) -> None:
         text("name of an allocation", self.name)

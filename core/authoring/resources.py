@@ -101,6 +101,8 @@ class MemoryResource(metaclass=ResourceType):
         self._check_sizes()
         for allocation in (*self.smem, *self.tmem):
             allocation.copies = self.stage_count
+        for allocation in self.tmem:
+            allocation.owner = self
 
     def _check_given(self) -> None:
         text("name of a resource", self.name)

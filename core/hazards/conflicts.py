@@ -10,6 +10,7 @@ from ..program import EventKind
 from ..races import SYNC, Pair, Record
 from ..run import Run, agent_name, join_clocks, prefix_steps
 from ..tensor_core import AWAITED, COMMITTED
+from ..tensor_maps import is_descriptor
 from ..tensor_memory import place
 from .base import error, unique
 from .places import accessed, has_pipeline, verb, where
@@ -27,6 +28,8 @@ def races(run: Run, code: str, name: str) -> Iterator[Finding]:
 def kind(run: Run, pair: Pair) -> str:
     """The code of the rule that names this race best."""
     x, y = pair
+    if is_descriptor(x.access.space):
+        return "WD405"
     if x.event.engine in AWAITED and _issued_before(x, y):
         return "WD502"
     if x.access.resource != y.access.resource:
@@ -112,6 +115,8 @@ def _witness(run: Run, x: Record, y: Record, started: bool) -> tuple[Step, ...]:
 
 def _notes(run: Run, x: Record, y: Record) -> Iterator[str]:
     low, high = max(x.access.low, y.access.low), min(x.access.high, y.access.high)
+    if is_descriptor(x.access.space):
+        return
     unit = "columns" if x.access.space.startswith("tmem") else "bytes"
     yield f"both touch {unit} {low} to {high - 1} of {place(x.access.space)}"
     if x.component != SYNC and _issued_before(x, y):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Resource, Space, Storage
+from ..allocations import allocated, columns, lifetime_ops
+from ..document import Document, OpKind, Resource, Space, Storage
 from ..findings import Finding
-from ..layout import layout, tmem_capacity
+from ..layout import LEAST_COLUMNS, layout, tmem_capacity
+from ..tree import find_resource
 from .base import Hazard, error
 from .examples import document
 
 CODE, NAME = "WD602", "tmem-capacity"
-LEAST = 32  # columns of one tcgen05.alloc (PTX ISA)
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -30,10 +31,37 @@ def check(document: Document) -> Iterator[Finding]:
                 f"{r.name}: {r.storage.stages} x {r.storage.bytes} columns" for r in stored if r.storage
             ),
         )
+    mine = allocated(document)
     for r in stored:
-        for columns in _allocations(r):
-            if columns < LEAST or columns & (columns - 1):
-                yield _size(r, columns)
+        for size in _allocations(r) if r.name not in mine else ():
+            if _odd(size):
+                yield _size(r.name, size)
+    yield from _stated(document, capacity)
+
+
+def _odd(size: int) -> bool:
+    return size < LEAST_COLUMNS or bool(size & (size - 1))
+
+
+def _stated(document: Document, capacity: int) -> Iterator[Finding]:
+    """The allocations that the schedule states: the size of each, and of all together."""
+    sizes: dict[str, int] = {}
+    for o in lifetime_ops(document):
+        if o.kind is OpKind.TMEM_ALLOC:
+            size = columns(document, find_resource(document, o.target), o)
+            sizes[o.target] = max(size, sizes.get(o.target, 0))
+            if _odd(size):
+                yield _size(o.target or o.id, size, (o.id,))
+    if sum(sizes.values()) > capacity:
+        yield error(
+            CODE,
+            NAME,
+            f"{sum(sizes.values())} columns of tensor memory are allocated, and there are {capacity}",
+            resources=tuple(name for name in sizes if name),
+            expected=f"at most {capacity} columns",
+            actual=f"{sum(sizes.values())} columns",
+            notes=tuple(f"{name or 'without a resource'}: {size} columns" for name, size in sizes.items()),
+        )
 
 
 def _allocations(resource: Resource) -> Iterator[int]:
@@ -47,17 +75,18 @@ def _allocations(resource: Resource) -> Iterator[int]:
         yield storage.bytes * storage.stages
 
 
-def _size(resource: Resource, columns: int) -> Finding:
-    fits = LEAST
-    while fits < columns:
+def _size(name: str, size: int, ops: tuple[str, ...] = ()) -> Finding:
+    fits = LEAST_COLUMNS
+    while fits < size:
         fits *= 2
     return error(
         CODE,
         NAME,
-        f"{resource.name} takes {columns} columns; an allocation has a power of two, at least {LEAST}",
-        resources=(resource.name,),
+        f"{name} takes {size} columns; an allocation has a power of two, at least {LEAST_COLUMNS}",
+        ops=ops,
+        resources=() if ops else (name,),
         expected=f"{fits} columns",
-        actual=f"{columns} columns",
+        actual=f"{size} columns",
     )
 
 

@@ -116,6 +116,11 @@ class Simulation:
             EventKind.FENCE_BEFORE: self._cost(costs.group),
             EventKind.FENCE_AFTER: self._cost(costs.group),
             EventKind.WGMMA_FENCE: self._cost(costs.group),
+            EventKind.TMEM_ALLOC: self._cost(costs.work),
+            EventKind.TMEM_DEALLOC: self._cost(costs.work),
+            EventKind.TMEM_RELINQUISH: self._cost(costs.group),
+            EventKind.TENSORMAP_UPDATE: self._cost(costs.work),
+            EventKind.FENCE_TENSORMAP: self._cost(costs.fence),
         }
 
     def run(self) -> Timeline:

@@ -379,11 +379,11 @@ class TestParts:
         program = unroll(Machine(once(stop=2, symbols=())), {})
         execution = Execution(program)
         known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
-        known += " commits notes fencing"
+        known += " commits notes fencing allocations maps"
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
         settled += " cluster joined waited"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
-        races = "write reads use bounds plans proxied execution found unfenced misread tensor"
+        races = "write reads use bounds plans proxied execution found unfenced misread tensor held maps"
         assert set(vars(execution.races)) == set(races.split())
 
     def test_the_limits_are_said(self):
