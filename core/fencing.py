@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .allocations import allocated
 from .document import Document, Engine, OpKind, Space
 from .program import Event
+from .schedulers import has_slots
 from .tensor_maps import descriptors
 from .tree import ops_of
 
@@ -53,7 +54,7 @@ def judged(document: Document) -> Judged:
         return frozenset(t.name for t in document.tasks if any(op.kind is kind for op in ops_of(t)))
 
     return Judged(
-        lie_in(Space.SMEM),
+        lie_in(Space.SMEM) | frozenset(r.name for r in document.resources if has_slots(r)),
         lie_in(Space.TMEM),
         lie_in(Space.RMEM),
         state(OpKind.TCGEN05_FENCE_AFTER),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Task, Work
+from .schedulers import RESPONSE_BYTES, has_slots
 
 # Stage size of a resource that declares neither storage nor transaction bytes. Only its identity and slices matter.
 NOMINAL_STAGE_BYTES = 1 << 16
@@ -45,6 +46,8 @@ def stage_bytes(resource: Resource) -> int:
     """Bytes (columns in tensor memory) of one stage."""
     if resource.storage:
         return resource.storage.bytes
+    if has_slots(resource):
+        return RESPONSE_BYTES
     if resource.pipeline and resource.pipeline.bytes:
         return resource.pipeline.bytes
     return NOMINAL_STAGE_BYTES

@@ -26,6 +26,7 @@ from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
 from .retries import retries
 from .routes import Routes
+from .schedulers import requests_and_reads
 from .tensor_core import COMMITTED
 from .tensor_maps import descriptors
 from .tensor_memory import divided
@@ -130,7 +131,7 @@ class Machine:
     @cached_property
     def noted(self) -> frozenset[str]:
         """Ops whose works rules look at one by one: an execution keeps their clocks."""
-        return self.grid.ops
+        return self.grid.ops | frozenset(requests_and_reads(self.document))
 
     def shared(self, accesses: tuple) -> tuple:
         """One object for equal ``accesses``: executions look them up by identity."""

@@ -14,6 +14,7 @@ from .clusters import MAX_CTAS
 from .document import Document, Pipeline
 from .lifetimes import again
 from .retries import distant_peeks
+from .schedulers import is_dynamic
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
@@ -42,6 +43,8 @@ def _reasons(document: Document) -> Iterator[str]:
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
+        if is_dynamic(resource) and size > 1:
+            yield f"a dynamic tile scheduler of several CTAs is not modelled ({resource.name})"
     for task in document.tasks:
         for peek in distant_peeks(document, task):
             yield f"a peek at an mbarrier whose wait comes later is not modelled ({peek})"
@@ -53,5 +56,3 @@ def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
         yield f"a cluster that is not laid out as (V, M, N, K) with V = 1 or 2 is not modelled ({name}: cta_layout {layout})"
     if pipeline.interleave != PLAIN:
         yield f"stages that lanes share are not modelled ({name}: interleave {pipeline.interleave})"
-    if pipeline.type == "ClcFetchAsync":
-        yield f"the protocol of a dynamic tile scheduler is not modelled ({name})"

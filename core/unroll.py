@@ -19,6 +19,7 @@ from .lone_events import lone_event
 from .machine import Machine
 from .op_integers import chosen, computed
 from .program import Event, EventKind, Program, Stray, Stream
+from .schedulers import fences_itself
 from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
@@ -324,6 +325,8 @@ class WarpWalk:
         situation = self.alone, self.leads(), self.ranked, self.lane
         for event in self.works.events(op, resource, work, stage, *situation):
             self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
+        if fences_itself(resource, work):
+            self.emit(EventKind.FENCE, op, lane=self.lane)
 
     def stage_of(self, op: Op, resource: Resource, role: str) -> int:
         if resource.pipeline is None:

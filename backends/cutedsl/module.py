@@ -71,6 +71,8 @@ class Module:
             raise LoweringError("the document says nothing of its tensors and sizes (no kernel)")
         if self.document.target != "sm_90a":
             raise LoweringError(f"there are no bodies for target {self.document.target!r}, only for 'sm_90a'")
+        if per_tile := [s.name for s in self.document.symbols if s.per_tile]:
+            raise LoweringError(f"trip counts that differ from tile to tile are not lowered ({per_tile[0]})")
         if self.document.cluster != (1, 1, 1):
             raise LoweringError(f"clusters are not lowered yet: the document has {self.document.cluster}")
         self.kernel = self.document.kernel

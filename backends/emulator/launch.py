@@ -20,6 +20,7 @@ from warpdraft.core.expressions import (
 )
 from warpdraft.core.layout import layout, smem_capacity
 from warpdraft.core.occupancy import ctas_per_sm
+from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import walk
 
 from ..vocabulary import StockError, minimums, output_tile
@@ -102,6 +103,11 @@ def prepare(
     kernel = document.kernel
     if kernel is None:
         raise EmulationError(f"{document.name} says nothing of tensors and sizes (it has no kernel)")
+    dynamic = [r.name for r in document.resources if is_dynamic(r)]
+    if dynamic:
+        raise EmulationError(f"tiles that are requested at run time are not emulated ({dynamic[0]})")
+    if per_tile := [s.name for s in document.symbols if s.per_tile]:
+        raise EmulationError(f"trip counts that differ from tile to tile are not emulated ({per_tile[0]})")
     if document.cluster != (1, 1, 1):
         raise EmulationError("clusters of several CTAs are not emulated")
     taken = {**dict(kernel.small_sizes or kernel.sizes), **(sizes or {})}

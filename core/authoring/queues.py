@@ -66,6 +66,8 @@ class WorkQueue(MemoryResource):
             == "ClcDynamicPersistent"
         ):
             self.params["scheduler"] = "ClcDynamicPersistent"
+            if getattr(self.tile_scheduler_config.tile_scheduler_params, "insert_fence", True) is False:
+                self.params.setdefault("insert_fence", False)
 
     @consumer_work(work_attrs=WorkAttr.AUXILIARY, returns=("work_tile", "skip_work_tile"))
     def init_work_tile(self, stage_info: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from ..document import NamedBarrier
 from ..findings import Finding
 from ..run import Run
+from ..schedulers import has_slots
+from ..tree import find_resource
 from .base import Hazard, listed
 from .examples import (
     STORE,
@@ -32,7 +34,7 @@ def examine(run: Run) -> Iterator[Finding]:
     """Missing proxy fences (WD501) of a task whose fences are in loops that run zero times in this case."""
     for pair in run.execution.races.unfenced.values():
         idle = idle_fences(run, pair)
-        if idle:
+        if idle and not has_slots(find_resource(run.document, pair.first.access.resource)):
             yield finding_of(
                 run, pair, CODE, NAME, f"the fence is in {listed(idle)}, which runs zero times here"
             )

@@ -9,9 +9,11 @@ from ..findings import Finding, Step
 from ..program import EventKind
 from ..races import SYNC, Pair, Record
 from ..run import Run, agent_name, join_clocks, prefix_steps
+from ..schedulers import has_slots
 from ..tensor_core import AWAITED, COMMITTED
 from ..tensor_maps import is_descriptor
 from ..tensor_memory import place
+from ..tree import find_resource
 from .base import error, unique
 from .places import accessed, has_pipeline, verb, where
 
@@ -30,6 +32,8 @@ def kind(run: Run, pair: Pair) -> str:
     x, y = pair
     if is_descriptor(x.access.space):
         return "WD405"
+    if any(has_slots(find_resource(run.document, r.access.resource)) for r in pair):
+        return "WD705"
     if x.event.engine in AWAITED and _issued_before(x, y):
         return "WD502"
     if x.access.resource != y.access.resource:

@@ -10,6 +10,7 @@ from ..findings import Finding, Fix, Severity
 from ..program import EventKind
 from ..races import Pair, Record
 from ..run import Run, join_clocks, prefix_steps
+from ..schedulers import has_slots
 from ..tree import find_node, find_resource, find_work, ops_of
 from .base import Hazard, unique
 from .examples import (
@@ -44,7 +45,8 @@ CROSSINGS = (
 def examine(run: Run) -> Iterator[Finding]:
     """Ordered pairs of a generic and an asynchronous access without a fence by whoever made the first."""
     for pair in run.execution.races.unfenced.values():
-        if not idle_fences(run, pair):
+        slots = has_slots(find_resource(run.document, pair.first.access.resource))  # of WD705
+        if not slots and not idle_fences(run, pair):
             yield finding_of(run, pair, CODE, NAME)
 
 
