@@ -15,19 +15,36 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from warpdraft.core.document import Document, Engine, Pipeline, Resource, Signal, Space, Storage, Work
-from warpdraft.core.expressions import Integer
+from warpdraft.core.document import (
+    Document,
+    Engine,
+    NamedBarrier,
+    Pipeline,
+    Resource,
+    Signal,
+    Space,
+    Storage,
+    Work,
+)
+from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.findings import Report
 from warpdraft.core.hazards.examples import (
+    STORE,
     K,
     acquire,
     channel,
     commit,
     document,
+    fence,
+    group_commit,
+    group_wait,
     loop,
+    output,
     release,
     ring,
+    sync,
     task,
+    tiles,
     wait,
     work,
 )
@@ -35,6 +52,7 @@ from warpdraft.core.store import load
 from warpdraft.core.verify import verify
 
 EXAMPLES = Path(__file__).parents[1] / "assets" / "examples"
+TILES = Symbol("tiles")
 RUNS = 7
 
 
@@ -114,6 +132,75 @@ def clustered(trips: Integer) -> Document:
     return document("pairs, 32 warps", *tasks, resources=resources, target="sm_100a", cluster=(2, 1, 1))
 
 
+def attention(softmaxes: int) -> Document:
+    """Persistent attention: a load warp, an MMA warp, softmax warpgroups, a correction warpgroup and an epilogue warp, over
+    4 x ``softmaxes`` + 4 mbarrier rings and 2 named barriers; tiles of K/V blocks."""
+    each = range(softmaxes)
+    loads = [ring(n, s, consumer_signal=Signal.COMMIT) for n, s in (("q", 1), ("k", 2), ("v", 2))]
+    scores = [_accumulated(f"s{i}", ("q", "k")) for i in each]
+    outputs = [_accumulated(f"o{i}", ("p", "v")) for i in each]
+    weights = [channel(f"p{i}", 1, consumer_signal=Signal.COMMIT) for i in each]
+    factors = [channel(f"c{i}", 1) for i in each]
+
+    def put(name: str, *args, what: str = "fill") -> tuple:
+        return acquire(name), *args, work(name, what), commit(name)
+
+    multiply = [wait("k"), work("k", "tile", result="k")]
+    for i in each:
+        multiply += [acquire(f"s{i}"), work(f"s{i}", "mma", q="q", k="k"), commit(f"s{i}")]
+    multiply += [release("k"), wait("v"), work("v", "tile", result="v")]
+    for i in each:
+        multiply += [wait(f"p{i}"), work(f"p{i}", "tile", result="p"), acquire(f"o{i}")]
+        multiply += [work(f"o{i}", "mma", p="p", v="v"), release(f"p{i}"), commit(f"o{i}")]
+    multiply.append(release("v"))
+    load = loop(*put("k", what="load"), *put("v", what="load"))
+    tasks = [
+        task("load", 0, 1, tiles(*put("q", what="load"), load, stop=TILES)),
+        task(
+            "mma",
+            1,
+            1,
+            tiles(wait("q"), work("q", "tile", result="q"), loop(*multiply), release("q"), stop=TILES),
+        ),
+    ]
+    for i in each:
+        body = [wait(f"s{i}"), work(f"s{i}", "read"), *put(f"c{i}"), sync("order")]
+        body += [acquire(f"p{i}"), work(f"p{i}", "fill"), fence(), commit(f"p{i}"), release(f"s{i}")]
+        tasks.append(task(f"softmax{i}", 4 * i + 4, 4, tiles(loop(*body), stop=TILES)))
+    rescale: list = []
+    for i in each:
+        rescale += [wait(f"c{i}"), work(f"c{i}", "read"), release(f"c{i}")]
+        rescale += [wait(f"o{i}"), work(f"o{i}", "read"), release(f"o{i}")]
+    first = 4 * softmaxes + 4
+    hand = (acquire("out"), work("out", "fill"), fence(), commit("out"))
+    tasks.append(task("correction", first, 4, tiles(loop(*rescale), *hand, sync("done"), stop=TILES)))
+    store = (
+        wait("out"),
+        work("out", "tile", result="t"),
+        work("gmem", "store", tile="t"),
+        group_commit("store_group"),
+    )
+    finish = (group_wait("store_group", 0, read=True), release("out"), sync("done"))
+    tasks.append(task("epilogue", 2, 1, tiles(*store, *finish, stop=TILES)))
+    return document(
+        f"attention, {softmaxes} softmaxes",
+        *tasks,
+        resources=(*loads, *scores, *outputs, *weights, *factors, channel("out", 1), output("gmem")),
+        barriers=(NamedBarrier("order", 1, 128 * softmaxes), NamedBarrier("done", 2, 160)),
+        groups=(STORE,),
+        symbols=(K, TILES),
+        target="sm_100a",
+    )
+
+
+def _accumulated(name: str, parameters: tuple[str, ...]) -> Resource:
+    """A ring in tensor memory that tcgen05.mma fills."""
+    works = Work("mma", "producer", Engine.TCGEN05, parameters=parameters), Work("read", "consumer")
+    return Resource(
+        name, Space.TMEM, Pipeline(1, "UmmaAsync", consumer_signal=Signal.WARP), Storage(64, 1), works
+    )
+
+
 def rows() -> list[tuple[str, Document, dict, str]]:
     """Name, schedule, options, goal."""
     gemm = load(EXAMPLES / "persistent_gemm.warpdraft.json")
@@ -127,6 +214,8 @@ def rows() -> list[tuple[str, Document, dict, str]]:
         ("3 loads, MMA, epilogue, S=3, all N", loads_to_mma(3, K), {}, "10 ms"),
         ("4 loads, MMA, epilogue, S=3, all N", loads_to_mma(4, K), {}, "25 ms"),
         ("2-CTA pairs, 32 warps, 20 resources", clustered(K), {}, "1000 ms"),
+        ("attention, 2 softmaxes, all", attention(2), {}, "250 ms"),
+        ("attention, 3 softmaxes, all", attention(3), {}, "250 ms"),
         ("GEMM, all trip counts", load(EXAMPLES / "gemm.warpdraft.json"), {}, ""),
         ("persistent GEMM, K = 64, 2 tiles", gemm, {"trip_counts": {"k_tiles": [64], "tiles": [2]}}, "40 ms"),
         ("persistent GEMM, all trip counts", gemm, {}, "100 ms"),

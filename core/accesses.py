@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .document import Engine, Op, Resource, Space, Task, Token, Work
@@ -32,6 +33,12 @@ class WorkEvents:
         who = task.name, stream.warps, stream.cta
         self._made: dict[tuple, tuple[Event, ...]] = machine.work_events.setdefault(who, {})
         self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault(who, {})
+
+    def on(self, stream: Stream) -> WorkEvents:
+        """A copy that goes on in ``stream``, a copy of this one's."""
+        made = copy(self)
+        made.stream, made.views = stream, dict(self.views)
+        return made
 
     def events(
         self,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
-from .document import Loop, OpKind, Task
+from .document import Engine, Loop, OpKind, Task
 from .growth import Growth
 from .machine import Machine
 from .op_integers import chosen
@@ -180,13 +180,15 @@ def cuts_in_order(order: list[Key], marks: list[dict[Key, Mark]], streams: Seque
 
 class Uses:
     """What each stream of a program may ever do, by its ops: ``cursors`` (resource, cursor) that they go by, ``waiters``
-    (streams, by barrier), and waits on raw mbarriers that count ``turns`` or name ``parities`` (stream, barrier)."""
+    (streams, by barrier), waits on raw mbarriers that count ``turns`` or name ``parities`` (stream, barrier), and how many
+    of the ``newest`` groups of a (stream, engine) its waits may leave open."""
 
     def __init__(self, machine: Machine, program: Program) -> None:
         self.tasks = {t.name: t for t in machine.document.tasks}
         self.cursors: list[set[tuple[str, str]]] = []
         self.turns: set[tuple[int, int]] = set()
         self.parities: set[tuple[int, int]] = set()
+        self.newest: dict[tuple[int, Engine], int] = {}
         asked: dict[tuple[str, str, int], set[int]] = {}
         for w, stream in enumerate(program.streams):
             task = self.tasks[stream.task]
@@ -201,6 +203,9 @@ class Uses:
                     waits.update((w, machine.raw_barrier(op.target, stage, stream.cta)) for stage in stages)
                 if op.kind is OpKind.COMMIT and op.target in machine.crossing:  # drained at the end
                     asked.setdefault((op.target, "empty", stream.cta), set()).add(w)
+                if op.kind in (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ) and op.target in machine.groups:
+                    key = w, machine.groups[op.target]
+                    self.newest[key] = max(self.newest.get(key, 0), chosen(op.count))
                 if op.kind in CLUSTER_KINDS:
                     self.turns.add((w, machine.cluster))
         everyone = frozenset(range(len(program.streams)))

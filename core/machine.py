@@ -16,7 +16,7 @@ from .arrivals import (
 )
 from .clusters import looked_at, ops_of_warp
 from .conditions import condition_keys, decided_in
-from .cursors import passed_over, pipeline_ops
+from .cursors import moved_cursor, opening_cursor, passed_over, pipeline_ops
 from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
 from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
@@ -63,6 +63,8 @@ class Machine:
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._retries: dict[str, frozenset[str]] = {}
         self._implied: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._opening: dict[tuple[str, str, str], str] = {}
+        self._moved: dict[tuple[str, str, OpKind], str] = {}
         self._passed: dict[str, frozenset[tuple[str, str]]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
@@ -179,6 +181,22 @@ class Machine:
         if task.name not in self._used:
             self._used[task.name] = pipeline_ops(task)
         return self._used[task.name]
+
+    def opening(self, task: Task, resource: Resource, opens: str) -> str:
+        """`core.cursors.opening_cursor` in ``task``."""
+        key = task.name, resource.name, opens
+        if key not in self._opening:
+            self._opening[key] = opening_cursor(resource, opens, self.pipeline_ops(task))
+        return self._opening[key]
+
+    def moved(self, task: Task, op: Op) -> str:
+        """`core.cursors.moved_cursor` of ``op`` in ``task``; "" where it is about no pipeline."""
+        key = task.name, op.target, op.kind
+        if key not in self._moved:
+            resource = self.resources.get(op.target)
+            piped = resource is not None and resource.pipeline
+            self._moved[key] = moved_cursor(resource, op.kind, self.pipeline_ops(task)) if piped else ""
+        return self._moved[key]
 
     def retries(self, task: Task) -> frozenset[str]:
         """The blocks of ``task`` that are waits in case a peek fails."""

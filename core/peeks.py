@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .cuts import Mark
+from .frontier import Frontier
 from .program import Barrier, Event, EventKind, Program
 
 
@@ -44,3 +46,27 @@ def _skipping(events: Sequence[Event], barriers: Sequence[Barrier]) -> tuple[lis
         else:
             kept.append(event)
     return kept, stale
+
+
+def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]:
+    """By (resource, side), the use of its pipeline that stream ``w`` looked at with its last peek before ``mark``, counted
+    from each of its cursors there."""
+    last: dict[tuple[str, str], Event] = {}
+    for event in program.streams[w].events[: mark.position]:
+        if event.kind is EventKind.TRY and program.barriers[event.barrier].side != "raw":
+            last[program.barriers[event.barrier].resource, program.barriers[event.barrier].side] = event
+    found = {}
+    for (name, side), event in last.items():
+        stages = sum(b.resource == name and b.side == side for b in program.barriers)
+        use = (event.number or 0) * stages + program.barriers[event.barrier].stage
+        cursors = ((cursor, use - uses) for (of, cursor), uses in mark.cursors.items() if of == name)
+        found[name, side] = tuple(sorted(cursors))
+    return found
+
+
+def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program | None = None) -> bool:
+    """Whether old peeks stand for the same waits to come at both cuts. ``other``: the program of ``two``, if another."""
+    return all(
+        w in two.cut.marks and peeked(program, w, mark) == peeked(other or program, w, two.cut.marks[w])
+        for w, mark in one.cut.marks.items()
+    )

@@ -21,10 +21,12 @@ the end.
    two shifts is one.
 
 Small values are simply run: each from its least, or from smaller ones where that is large (`core.long_loops`); a run that
-fails at values that are not meant breaks the chain of 3, and says nothing else. Nothing is concluded where a bound has no
-constant growth, where loops over one symbol are nested or one loop runs over two symbols, where a condition at run time
-decides about events, where an old peek lets later waits pass, where tasks do not run their loops in one common order, or
-where no match shows up within `TOP` periods. A run with an error ends the attempt.
+fails at values that are not meant breaks the chain of 3, and says nothing else. Where conditions at run time decide about
+events, `core.closure` takes the place of a run: it executes every outcome.
+
+Nothing is concluded where a bound has no constant growth, where loops over one symbol are nested or one loop runs over two
+symbols, where an old peek lets later waits pass, where tasks do not run their loops in one common order, or where no match
+shows up within `TOP` periods. A run with an error ends the attempt.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from math import lcm
 from time import perf_counter
 
 from .clocks import Execution
+from .closure import Closure, Unclosed
 from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
@@ -44,7 +47,9 @@ from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
 from .long_loops import Meant, first_value
 from .machine import Machine
-from .program import EventKind, Program
+from .peeks import peeked_alike
+from .pieces import Joint, NoPieces, joint_loop, value_for
+from .program import Program
 from .run import Run
 from .shift import same
 from .sweep import REACH, Paused, sweep
@@ -54,6 +59,7 @@ from .valuations import MAX_PERIOD, Values, cost, loops_of
 TOP = 4  # periods of the pipelines after which a symbol's fixed point is given up,
 SPARE = 12  # and so many values more
 EVENTS = 60_000  # of one proof,
+CLOSURES = 300_000  # or of one with conditions
 COMPUTED = 4  # times as many where stages or parities are computed: each symbol then has their period, several times six
 
 
@@ -83,29 +89,40 @@ class Prover:
     events: int = 0
     seen: dict[tuple, frozenset[str] | None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
+    joint: Joint | None = None  # the loop whose iterations decide about conditions
+    foreseen: Paused | None = None
+    states: int = 0
 
     def prove(self) -> str:
         """Where the fixed point was reached, in words. Raises Unproved where it was not, or after a run with an error."""
-        if condition_keys(self.machine.document):
-            raise Unproved("conditions at run time")
+        keys = condition_keys(self.machine.document)
         try:
             self.growth = growth_of(self.machine)
+            self.joint = joint_loop(self.machine, self.growth)
         except NoGrowth as reason:
             raise Unproved(str(reason)) from None
+        except NoPieces as reason:
+            if keys:
+                raise Unproved(str(reason)) from None
         self.meant = {n: self.exact.get(n, Meant(low)) for n, low in self.growth.least.items()}
         loops = [x for x in loops_of(self.machine.document) if x.id in self.growth.loops]
         for name, meant in self.meant.items():
+            if self.joint is not None and name == self.joint.symbol:
+                continue
             own = [x for x in loops if self.growth.loops[x.id].symbol == plain_symbol(name)]
             step = self.growth.steps[name]
             self.growth.least[name] = first_value(own, plain_symbol(name), meant, step)
-        self._cover({}, list(self.growth.least))
+        self._cover({}, [n for n in self.growth.least if self.joint is None or n != self.joint.symbol])
         places = [
             f"{value:,} of {name}" if name in self.exact else f"{name} = {value}"
             for name, value in self.reached.items()
         ]
         steps = {self.growth.steps[name] for name in self.reached}
         period = f", period {max(steps)}" if steps else ""
-        return f"fixed point at {', '.join(places)}{period}" if places else ""
+        words = [f"fixed point at {', '.join(places)}{period}"] if places else []
+        if keys:
+            words.append(f"every outcome of {', '.join(keys)} in each of {self.states} states")
+        return "; ".join(words)
 
     def _cover(self, values: Values, names: list[str]) -> frozenset[str]:
         """All values of ``names``; gives the symbols that every run matched."""
@@ -118,9 +135,8 @@ class Prover:
         stride = step if meant.exactly else 1
         found: list[tuple[int, frozenset[str]]] = []
         streak = 0
-        few = (
-            cost(self.machine.document, {name: least + REACH}) < EVENTS if not values and not rest else False
-        )
+        alone = not values and not rest and self.joint is None
+        few = alone and cost(self.machine.document, {name: least + REACH}) < EVENTS
         swept = self._sweep(name) if few and step == 1 else {}
         for value in count(least, stride):
             if value > top:
@@ -171,6 +187,8 @@ class Prover:
         return self.accept(run)
 
     def _visit(self, values: Values) -> frozenset[str]:
+        if self.joint is not None:
+            return self._close(values)
         key = self._signature(values)
         if key not in self.seen:
             self.events += cost(self.machine.document, values)
@@ -184,6 +202,43 @@ class Prover:
         if matched is None:
             raise Rejected
         return matched
+
+    def _close(self, values: Values) -> frozenset[str]:
+        """The symbols that match in all executions at ``values``, whatever the conditions say."""
+        real = self._all_meant(values)
+
+        def judge(run: Run, meant: bool) -> bool:
+            if real and meant:
+                if not self.take(run, {n: v for n, v in run.case if n not in self.exact}):
+                    raise Unproved("a run with an error")
+                return True
+            return self.accept(run)
+
+        closure = Closure(
+            self.machine,
+            self.growth,
+            self.joint,
+            values,
+            judge,
+            self.deadline,
+            set(self.hopeless),
+            self.foreseen,
+        )
+        try:
+            fine = closure.explore()
+        except (Unclosed, NoPieces) as reason:
+            raise Unproved(str(reason)) from None
+        self.events, self.foreseen = self.events + closure.events, closure.foreseen
+        if not fine and real:
+            raise Unproved(f"fewer iterations than {self.joint.symbol} has")
+        if not fine:
+            raise Rejected
+        if self.events > CLOSURES:
+            raise Unproved(f"the proof would need more than {CLOSURES:,} events")
+        self.states = max(self.states, closure.states)
+        for name, value in value_for(self.joint, self.growth, closure.longest).items():
+            self.reached[name] = max(value, self.reached.get(name, value))
+        return frozenset(self.growth.least) - closure.different
 
     def _signature(self, values: Values) -> tuple:
         """How often each loop runs, as far as it is reached, and what ops compute with: equal programs are run once."""
@@ -256,27 +311,3 @@ def _unreached(execution: Execution, cutting: Cutting) -> set[str]:
         if any(execution.at[w] > mark.position for w, mark in c.marks.items()):
             left.discard(c.key[0])
     return left
-
-
-def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program | None = None) -> bool:
-    """Whether the last peeks before both cuts have let as many waits pass. ``other``: the program of ``two``, if another."""
-    return all(
-        w in two.cut.marks
-        and _peeked(program, w, mark.position) == _peeked(other or program, w, two.cut.marks[w].position)
-        for w, mark in one.cut.marks.items()
-    )
-
-
-def _peeked(program: Program, w: int, position: int) -> dict[tuple[str, str], int]:
-    """By (resource, side), how many waits of stream ``w`` its last peek before ``position`` has let pass (2: more)."""
-    used: dict[tuple[str, str], int] = {}
-    for event in program.streams[w].events[:position]:
-        if event.kind in (EventKind.TRY, EventKind.WAIT):
-            side = program.barriers[event.barrier].resource, program.barriers[event.barrier].side
-            if side[1] == "raw":  # no wait relies on a peek at a raw mbarrier
-                continue
-            if event.kind is EventKind.TRY:
-                used[side] = 0
-            elif side in used:
-                used[side] = min(2, used[side] + 1)
-    return used

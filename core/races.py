@@ -77,14 +77,12 @@ class Races:
         distinct = {
             id(e.accesses): (e.accesses, s.cta) for s in program.streams for e in s.events if e.accesses
         }
-        segments, self.bounds = _segments({a[1:4] for accesses, _ in distinct.values() for a in accesses})
+        self.pieces, self.bounds = _segments({a[1:4] for accesses, _ in distinct.values() for a in accesses})
         count = len(self.bounds)
-        gates = {(b.resource, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers)}
-        for key, (accesses, cta) in distinct.items():
-            # the barrier whose wait opens the stage for this access: its phase tells which use of the stage is meant
-            sides = [(a, "empty" if a.write else "full") for a in accesses]
-            plan = [(a, segments[a[1:4]], gates.get((a.resource, s, a.stage, cta), -1)) for a, s in sides]
-            self.plans[key] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
+        self.gates = {(b.resource, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers)}
+        self.planned: list[tuple[Access, ...]] = []  # kept alive: plans go by identity
+        for accesses, cta in distinct.values():
+            self.plan(accesses, cta)
         self.write: list[Record | None] = [None] * count
         self.use: list[int | None] = [
             None
@@ -99,6 +97,17 @@ class Races:
                 for i in segments if access.resource else ():  # an allocation is nobody's stage
                     found[i].add((access.resource, access.stage, access.cta, access.space))
         return found
+
+    def plan(self, accesses: tuple[Access, ...], cta: int) -> bool:
+        """Looks up the segments of ``accesses`` by CTA ``cta``; whether all are known."""
+        if any(a[1:4] not in self.pieces for a in accesses):
+            return False
+        # the barrier whose wait opens the stage for this access: its phase tells which use of the stage is meant
+        sides = [(a, "empty" if a.write else "full") for a in accesses]
+        plan = [(a, self.pieces[a[1:4]], self.gates.get((a.resource, s, a.stage, cta), -1)) for a, s in sides]
+        self.plans[id(accesses)] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
+        self.planned.append(accesses)
+        return True
 
     def touch(self, w: int, j: int, base: Clock, event: Event, component: int, value: int) -> None:
         """Event ``j`` of stream ``w`` accesses memory, under clock ``base``, until ``component`` reaches ``value``."""

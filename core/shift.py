@@ -138,14 +138,7 @@ class _Comparison:
     def zones(self) -> None:
         """Counterparts are in the same order; those that do not move with their component lie below all that are still to be
         made or asked for."""
-        most = dict.fromkeys(self.e.channel.values(), 0)
-        for w, stream in enumerate(self.streams):
-            for event in (*stream.events, *self.other.program.streams[w].events):
-                if event.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
-                    c = self.e.channel.get((w, event.engine))
-                    if c is not None:
-                        most[c] = max(most[c], event.number or 0)
-        channels = {c + half: (key, c) for key, c in self.e.channel.items() for half in (0, 1)}
+        channels = {c + half: key for key, c in self.e.channel.items() for half in (0, 1)}
         for c, shift in enumerate(self.shift):
             found = self.values.newest_old(c, shift)
             if found is None:
@@ -157,9 +150,10 @@ class _Comparison:
                 done, then = self.one.state[c - self.n], self.two.state[self.to[c - self.n]]
                 self.need(old <= done.completed - 2 and its <= then.completed - 2)
             else:
-                key, first = channels[c]
-                self.need(old < self.one.groups[key].committed - most[first])
-                self.need(its < self.two.groups[key].committed - most[first])
+                key = channels[c]
+                most = self.of.newest.get(key, 0)
+                self.need(old < self.one.groups[key].committed - most)
+                self.need(its < self.two.groups[key].committed - most)
 
     # -- what decides the events to come --------------------------------------------------------------------------------
     def unroller(self) -> None:

@@ -11,7 +11,8 @@ from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .periodic import Unproved, peeked_alike
+from .peeks import peeked_alike
+from .periodic import Unproved
 from .program import Program
 from .run import Run
 from .shift import same

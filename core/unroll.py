@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, values_of_cta
-from .cursors import CLOSES, OPENS, moved_cursor, opening_cursor
+from .cursors import CLOSES, OPENS
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
@@ -104,6 +104,10 @@ class WarpWalk:
     def whole(self) -> None:
         """Walks the task from its start to its end."""
         self.block(self.task.body)
+        self.drains()
+
+    def drains(self) -> None:
+        """What the end of the task waits for."""
         for op in self.machine.drains(self.task, self.stream.warp, self.stream.cta):
             self.drain(op, self.machine.resources[op.target])
 
@@ -209,7 +213,7 @@ class WarpWalk:
         elif kind in PIPELINE_KINDS:
             resource = self.machine.resources.get(op.target)
             if resource and resource.pipeline:
-                getattr(self, kind.value)(op, resource)
+                getattr(self, kind)(op, resource)
                 self.move(op)
         elif kind in GROUP_KINDS:
             if op.target in self.machine.groups:
@@ -233,7 +237,7 @@ class WarpWalk:
 
     def opening(self, resource: Resource, opens: str) -> str:
         """The cursor of an acquire or wait, and of the work behind it: its own, or the one that closing moves."""
-        return opening_cursor(resource, opens, self.machine.pipeline_ops(self.task))
+        return self.machine.opening(self.task, resource, opens)
 
     def move(self, op: Op) -> None:
         """Moves the cursor that ``op`` moves, and what the task holds, whichever warp does the op."""
@@ -243,7 +247,7 @@ class WarpWalk:
         kept = op.target in self.works.kept
         if kept and op.kind is OpKind.WAIT:
             self.works.hold(resource, self.place(resource, self.opening(resource, "wait"))[0])
-        cursor = moved_cursor(resource, op.kind, self.machine.pipeline_ops(self.task))
+        cursor = self.machine.moved(self.task, op)
         if cursor:
             self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
         if kept and op.kind is OpKind.RELEASE:

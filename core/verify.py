@@ -126,7 +126,10 @@ class _Search:
         all patterns of conditions."""
         machine = Machine(_runnable(self.document))
         if self.prove and not self.given and not self.reason:
-            self._prove_tiles(machine) if machine.tile_kinds else self._prove(machine)
+            if machine.tile_kinds:
+                self._prove_tiles(machine)
+            if self.proof is None and not machine.tile_kinds.symbols and not _wrong(self.late):
+                self._prove(machine)
         if self.proof is None:
             self._listed(machine)
         found = self.found if self.proof is not None or _wrong(self.found) else self.found + self.late
@@ -170,7 +173,9 @@ class _Search:
                 raise Unproved("a peek that several waits rely on")
 
         def take(run: Run, case: Values) -> bool:
-            self._look(run, machine, {}, (), case)
+            patterns = dict(run.conditions)
+            notes = (f"with {condition_words(patterns)}",) if patterns else ()
+            self._look(run, machine, patterns, notes, case, listed=False)
             if self.reason or _wrong(self.found) or _wrong(self.carried):
                 return False
             peeks_once(run)
@@ -220,14 +225,20 @@ class _Search:
         self._look(run, machine, patterns, notes, values)
 
     def _look(
-        self, run: Run, machine: Machine, patterns: Patterns, notes: tuple[str, ...], case: Values
+        self,
+        run: Run,
+        machine: Machine,
+        patterns: Patterns,
+        notes: tuple[str, ...],
+        case: Values,
+        listed: bool = True,
     ) -> None:
         self.events += run.program.events
         for name, value in sorted(case.items()):
             self.tried.setdefault(name, {})[value] = None
-        if notes:
+        if notes and listed:
             self.unusual[notes[0]] = self.unusual.get(notes[0], 0) + 1
-        elif case == dict(run.case):
+        elif not notes and case == dict(run.case):
             self.usual[run.case] = None
         if run.execution.stopped == "time":
             self.reason = OUT_OF_TIME

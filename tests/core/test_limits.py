@@ -76,7 +76,8 @@ def test_it_ends_in_time(name):
     start = perf_counter()
     report = verify(schedule, budget=1)
     assert perf_counter() - start < 6  # a second, and what it takes on a busy machine
-    assert report.verdict == verdict and reason in report.scope.reason
+    assert report.verdict == verdict
+    assert any(r in report.scope.reason for r in (reason, OUT_OF_TIME)), report.scope.reason
 
 
 LONG = {

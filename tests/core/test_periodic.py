@@ -286,7 +286,7 @@ class TestListed:
         report = verify(once(producer=inner[:1], consumer=inner[1:], symbols=(K, N)))
         assert report.verdict == "safe" and report.scope.kind == "listed"
         assert "patterns of up to 4 outcomes of c" in report.scope.reason
-        assert "conditions at run time" in report.scope.reason
+        assert "decided in an inner loop" in report.scope.reason
 
     def test_given_trip_counts(self):
         assert verify(once(), trip_counts={"k_tiles": [3]}).scope.kind == "listed"
@@ -383,7 +383,8 @@ class TestParts:
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
         settled += " cluster joined waited"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
-        races = "write reads use bounds plans proxied execution found unfenced misread tensor held maps"
+        races = "write reads use bounds plans planned pieces gates proxied execution found unfenced misread"
+        races += " tensor held maps"
         assert set(vars(execution.races)) == set(races.split())
 
     def test_the_limits_are_said(self):

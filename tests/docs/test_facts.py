@@ -19,7 +19,7 @@ from warpdraft.backends.cutedsl import fixed, run
 from warpdraft.backends.cutedsl.bodies.sm90 import BODIES
 from warpdraft.backends.emulator import BODIES as TWINS
 from warpdraft.backends.emulator import ORDERS, dtypes, launch
-from warpdraft.core import periodic, report, valuations
+from warpdraft.core import closure, periodic, pieces, report, valuations
 from warpdraft.core import run as runs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -49,6 +49,8 @@ def test_limits_of_the_verifier():
         f"more than {valuations.MAX_CHOICES:,} combinations",
         f"every pattern of up to {valuations.PATTERN} outcomes",
         f"within {periodic.EVENTS:,} events",
+        f"with conditions, {closure.EVENTS:,} events",
+        f"more than {pieces.MAX_KEYS} conditions",
         f"the last {runs.MAX_STEPS}, and {report.SHOWN_STEPS} are printed",
     ):
         assert text in " ".join(page.split()), text

@@ -1,0 +1,115 @@
+"""Executions that branch: copies that go on independently, over programs that are made piece by piece."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from .clocks import GROUPED
+from .fencing import Judged
+from .footprints import stage_bytes
+from .machine import Machine
+from .program import Event, EventKind, Program
+from .sweep import Paused
+
+SHARED = frozenset(
+    ("weight", "channel", "program", "foreseen", "bounds", "plans", "planned", "pieces", "gates")
+)  # settled
+VALUES = (int, str, float, tuple, frozenset, type(None))
+MAX_STAGES = 64  # of one pipeline: accesses to all of them are prepared
+
+
+class Unforeseen(Exception):
+    """A piece does what the execution was not prepared for."""
+
+
+def extended(program: Program) -> Program:
+    """``program`` with streams of its own, to which events can be added."""
+    streams = (replace(s, events=list(s.events)) for s in program.streams)
+    return Program(tuple(streams), program.barriers, program.values, program.noted)
+
+
+def fork(execution: Paused, program: Program) -> Paused:
+    """A copy of ``execution`` that goes on with ``program``, of which it has executed the beginning."""
+    made = _forked(execution)
+    made.program = program
+    for name, part in vars(execution).items():
+        if hasattr(part, "execution"):  # the race pass and its like
+            setattr(made, name, _forked(part))
+            getattr(made, name).execution = made
+    return made
+
+
+def _forked(state: Any) -> Any:
+    """A copy of ``state`` with containers of its own. Raises Unforeseen where it holds something else that may change."""
+    made = copy.copy(state)
+    for name, value in vars(state).items():
+        if isinstance(value, list | dict | set | deque):
+            if name not in SHARED:
+                setattr(made, name, _copied(value))
+        elif not isinstance(value, VALUES) and name not in SHARED and not _is_part(name, value):
+            raise Unforeseen
+    return made
+
+
+def _is_part(name: str, value: Any) -> bool:
+    return name == "execution" or hasattr(value, "execution")
+
+
+def _copied(value: Any) -> Any:
+    """Containers are copied, what they hold in the end is not: events, records, clocks are values."""
+    kind = type(value)
+    if kind is list:
+        return [_copied(v) for v in value] if any(type(v) in (list, dict, set) for v in value) else value[:]
+    if kind is dict:
+        return {k: _copied(v) for k, v in value.items()}
+    return kind(value) if kind in (set, deque) else value
+
+
+def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, deadline: float) -> Paused:
+    """An execution before its first event of a program that may do whatever ``programs`` do, at any stage."""
+    programs = list(programs)
+    blank = programs[0]
+    streams = []
+    for w, stream in enumerate(blank.streams):
+        events = {
+            e._replace(at=()): None for p in programs for e in p.streams[w].events if e.engine or e.bytes
+        }
+        streams.append(replace(stream, events=list(events)))
+    touched = {e.accesses for p in programs for s in p.streams for e in s.events if e.accesses}
+    moved = [
+        Event(EventKind.WORK, "", accesses=x) for accesses in touched for x in _everywhere(machine, accesses)
+    ]
+    streams[0].events += moved
+    foreseen = Program(tuple(streams), blank.barriers, (), blank.noted)
+    execution = Paused(foreseen, judged, deadline)
+    empty = (replace(s, events=[]) for s in blank.streams)
+    execution.program = Program(tuple(empty), blank.barriers, (), blank.noted)
+    execution.foreseen = foreseen  # keeps alive whose accesses the race pass knows by identity
+    return execution
+
+
+def _everywhere(machine: Machine, accesses: tuple) -> Iterable[tuple]:
+    """The bytes of ``accesses``, at each stage of their pipelines."""
+    for a in accesses:
+        pipeline = machine.resources[a.resource].pipeline
+        size = stage_bytes(machine.resources[a.resource])
+        for stage in range(min(MAX_STAGES, pipeline.stages) if pipeline else 0):
+            by = (stage - a.stage) * size
+            yield (a._replace(low=a.low + by, high=a.high + by, stage=stage),)
+
+
+def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
+    """Makes the accesses of new ``events`` of stream ``w`` known to the race pass. Raises Unforeseen where they touch
+    ranges, or use engines, that nothing was prepared for."""
+    races, cta = execution.races, execution.program.streams[w].cta
+    for e in events:
+        if e.engine in GROUPED and (w, e.engine) not in execution.channel:
+            raise Unforeseen
+        if e.kind is EventKind.EXPECT or (e.kind is EventKind.ASYNC and e.barrier >= 0 and not e.bytes):
+            execution.irregular.add(e.barrier)
+        if e.accesses and id(e.accesses) not in races.plans and not races.plan(e.accesses, cta):
+            raise Unforeseen

@@ -1,0 +1,134 @@
+"""Mutants of the shipped examples, in a reduced form that can be explored in full: each with one mistake."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from explorer import explore
+
+from warpdraft.core.document import Document, Node, Op, Pipeline
+from warpdraft.core.machine import Machine
+from warpdraft.core.store import load
+from warpdraft.core.unroll import unroll
+from warpdraft.core.verify import verify
+
+EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
+SAFE = ("gemm", "persistent_gemm", "tma_copy")
+TRIPS = 4
+CAP = 20_000  # states
+Mutant = tuple[str, Document]
+
+
+def reduced(name: str) -> Document:
+    """The example with two warps a task at most and two stages."""
+    found = load(EXAMPLES / f"{name}.warpdraft.json")
+    warps = {t.name: min(2, t.num_warps) for t in found.tasks}
+    whole = {t.name: t.num_warps for t in found.tasks}
+    tasks = tuple(replace(t, num_warps=warps[t.name]) for t in found.tasks)
+    barriers = tuple(
+        replace(b, threads=32 * warps[next(n for n, w in whole.items() if 32 * w == b.threads)])
+        for b in found.barriers
+    )
+    resources = tuple(
+        replace(r, pipeline=replace(r.pipeline, stages=2), storage=r.storage and replace(r.storage, stages=2))
+        if r.pipeline
+        else r
+        for r in found.resources
+    )
+    return replace(found, tasks=tasks, barriers=barriers, resources=resources)
+
+
+def mutants(found: Document) -> Iterator[Mutant]:
+    """All documents with one op dropped, doubled, swapped with the next node, or moved to another place of its block; and
+    with a count, a number of stages, or a number of bytes that is off by one."""
+    for at, t in enumerate(found.tasks):
+        for what, body in _changed(t.body):
+            yield (
+                f"{t.name}: {what}",
+                replace(found, tasks=(*found.tasks[:at], replace(t, body=body), *found.tasks[at + 1 :])),
+            )
+    for at, r in enumerate(found.resources):
+        if r.pipeline:
+            for what, pipeline in _pipelines(r.pipeline):
+                changed = replace(r, pipeline=pipeline)
+                yield (
+                    f"{r.name}: {what}",
+                    replace(found, resources=(*found.resources[:at], changed, *found.resources[at + 1 :])),
+                )
+    for at, b in enumerate(found.barriers):
+        for by in (-32, 32):
+            changed = replace(b, threads=b.threads + by)
+            yield (
+                f"{b.name}: threads {by:+}",
+                replace(found, barriers=(*found.barriers[:at], changed, *found.barriers[at + 1 :])),
+            )
+
+
+def _changed(body: tuple[Node, ...]) -> Iterator[tuple[str, tuple[Node, ...]]]:
+    for i, node in enumerate(body):
+        rest = body[:i] + body[i + 1 :]
+        if isinstance(node, Op):
+            yield f"without {node.id}", rest
+            yield f"{node.id} twice", (*body[: i + 1], replace(node, id=f"{node.id}b"), *body[i + 1 :])
+            for j in range(len(body)):
+                if j != i and not (j == i - 1):  # one place back is the other one's place forward
+                    yield f"{node.id} to place {j}", (*rest[:j], node, *rest[j:])
+            if node.count is not None:
+                for by in (-1, 1):
+                    if node.count + by >= 0:
+                        yield (
+                            f"{node.id} count {by:+}",
+                            (*body[:i], replace(node, count=node.count + by), *body[i + 1 :]),
+                        )
+        else:
+            for what, inner in _changed(node.body):
+                yield what, (*body[:i], replace(node, body=inner), *body[i + 1 :])
+
+
+def _pipelines(p: Pipeline) -> Iterator[tuple[str, Pipeline]]:
+    for field in ("stages", "producer_count", "consumer_count", "bytes"):
+        value = getattr(p, field, None)
+        if isinstance(value, int):
+            for by in (-1, 1):
+                yield f"{field} {by:+}", replace(p, **{field: value + by})
+
+
+def killed(found: Document, whole: Document) -> bool:
+    """Whether the verifier says something of ``found`` that it does not say of ``whole``."""
+    report, before = verify(found), verify(whole)
+    known = {f.code for f in before.errors}
+    return report.verdict != before.verdict or any(f.code not in known for f in report.errors)
+
+
+def truth(found: Document) -> str:
+    """What all interleavings of a mutant say: "wrong", "equivalent" (as far as there are not too many of them), or "unknown"
+    where not even two iterations could be explored."""
+    machine = Machine(found)
+    for trips in range(1, TRIPS + 1):
+        values = {s.name: 2 if s.name == "tiles" else trips for s in found.symbols}
+        outcome = explore(unroll(machine, values), CAP)
+        if outcome.deadlock or outcome.races or outcome.undetermined:
+            return "wrong"
+        if outcome.capped:
+            return "equivalent" if trips > 2 else "unknown"
+    return "equivalent"
+
+
+def main() -> None:
+    """Print what becomes of every mutant: python tests/core/mutants.py [NAME]"""
+    for name in sys.argv[1:] or SAFE:
+        whole, found = reduced(name), Counter()
+        for what, mutant in mutants(whole):
+            said = "killed" if killed(mutant, whole) else truth(mutant)
+            found[said] += 1
+            if said != "killed":
+                print(f"{name}: {said}: {what}", flush=True)
+        print(f"{name}: {dict(found)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Proofs for all outcomes of conditions, held against runs under long patterns."""
+
+import os
+import random
+from dataclasses import replace
+from time import perf_counter
+
+import pytest
+from schedules import random_schedule
+from test_periodic import once, random_nest
+
+from warpdraft.core.closure import Closure
+from warpdraft.core.document import Guard, GuardKind, Loop, Mbarrier
+from warpdraft.core.expressions import Symbol
+from warpdraft.core.growth import growth_of
+from warpdraft.core.hazards.examples import (
+    acquire,
+    commit,
+    guard,
+    loop,
+    mbar_arrive,
+    mbar_wait,
+    release,
+    tiles,
+    wait,
+    work,
+)
+from warpdraft.core.machine import Machine
+from warpdraft.core.pieces import joint_loop
+from warpdraft.core.run import execute
+from warpdraft.core.verify import verify
+
+K, T = Symbol("k_tiles"), Symbol("tiles")
+COUNT = 1500 if os.environ.get("WARPDRAFT_LONG") else 24
+FILL = acquire("x"), work("x", "fill"), commit("x")
+READ = wait("x"), work("x", "read"), release("x")
+
+
+def when(*body, key="c", kind=GuardKind.WHEN_TRUE):
+    return guard(kind, *body, key=key)
+
+
+def conditional(found, rng):
+    """``found`` with a condition around whole iterations of its outer loops, now and then not in all tasks."""
+    keys = ("c",) if rng.random() < 0.7 else ("c", "d")
+    skip = rng.random() < 0.3
+    forget = rng.random() < 0.15
+
+    def node(n):
+        if not isinstance(n, Loop):
+            return n
+        if forget and rng.random() < 0.4:
+            return n
+        if skip and n.kind == "tile":
+            inner = Guard(f"{n.id}.g", GuardKind.SKIPPABLE, n.body)
+            return replace(n, skip_if="c", body=(inner,))
+        body = n.body
+        for key in keys:
+            body = (Guard(f"{n.id}.{key}", GuardKind.WHEN_TRUE, body, key=key),)
+        return replace(n, body=body)
+
+    return replace(found, tasks=tuple(replace(t, body=tuple(map(node, t.body))) for t in found.tasks))
+
+
+def check(found, rng):
+    """Whether all outcomes were proved; long patterns must then be fine too."""
+    report = verify(found)
+    if report.scope.kind != "all":
+        return False
+    machine, tried = Machine(found), dict(report.scope.trip_counts)
+    for _ in range(6):
+        values = {
+            n: max(v) + rng.randint(1, 7) if rng.random() < 0.7 else rng.choice(v) for n, v in tried.items()
+        }
+        patterns = {k: [rng.random() < 0.5 for _ in range(rng.randint(3, 17))] for k in ("c", "d")}
+        run = execute(machine, values, patterns)
+        assert report.verdict == "safe"
+        assert run.clean and not run.execution.races.misread, (values, patterns, run.execution.incidents)
+    return True
+
+
+class TestAgainstLongPatterns:
+    @pytest.mark.parametrize("make", [random_schedule, random_nest])
+    def test_random_schedules(self, make):
+        rng = random.Random(make.__name__)
+        proved = sum(check(conditional(make(rng), rng), rng) for _ in range(COUNT))
+        assert proved > COUNT // 12
+
+
+class TestProved:
+    @pytest.mark.parametrize("stages", range(1, 6))
+    def test_a_ring_under_a_condition(self, stages):
+        found = once(producer=(loop(when(*FILL)),), consumer=(loop(when(*READ)),), stages=stages)
+        report = verify(found)
+        assert (report.verdict, report.scope.kind) == ("safe", "all")
+        assert f"{stages + 1} states" in report.scope.reason
+
+    def test_two_conditions(self):
+        one, two = (loop(when(*body, when(*body, key="d"))) for body in (FILL, READ))
+        assert verify(once(producer=(one,), consumer=(two,))).scope.kind == "all"
+
+    def test_first_and_last_iterations(self):
+        def body(*ops):
+            return loop(when(*ops), guard(GuardKind.LAST_ITER, *ops), guard(GuardKind.FIRST_ITER, *ops))
+
+        report = verify(once(producer=(body(*FILL),), consumer=(body(*READ),)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    def test_tiles_with_loops_inside(self):
+        """Tiles that are skipped, and loops over k in those that are not."""
+        fill, read = (tiles(when(loop(*body), key="work"), stop=T) for body in (FILL, READ))
+        report = verify(once(producer=(fill,), consumer=(read,), symbols=(K, T)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+        assert "k_tiles = 3" in report.scope.reason and "3 states" in report.scope.reason
+
+    def test_a_condition_outside_of_loops(self):
+        report = verify(once(producer=(when(*FILL),), consumer=(when(*READ),)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    def test_loops_of_constant_length(self):
+        for stop in (3, 5000):
+            found = once(
+                producer=(loop(when(*FILL), stop=stop),), consumer=(loop(when(*READ), stop=stop),), symbols=()
+            )
+            assert (verify(found).verdict, verify(found).scope.kind) == ("safe", "all")
+
+
+class TestNotProved:
+    def test_a_condition_that_one_task_forgets(self):
+        report = verify(once(producer=(loop(when(*FILL)),), consumer=(loop(*READ),)))
+        assert report.verdict == "unsafe"
+
+    @pytest.mark.parametrize(
+        ("consumer", "why"),
+        [
+            (tiles(loop(when(*READ))), "inner loop"),
+            (loop(when(*READ), stop=7), "different lengths"),
+        ],
+    )
+    def test_loops_that_do_not_fit(self, consumer, why):
+        report = verify(once(producer=(loop(when(*FILL)),), consumer=(consumer,)))
+        assert report.scope.kind != "all"
+        if report.verdict == "safe":
+            assert why in report.scope.reason
+
+    def test_a_parity_that_holds_only_once(self):
+        """A wait on parity 0 means the second phase when the condition comes true again, and passes too early."""
+        found = once(
+            producer=(loop(when(work("x", "read"), mbar_arrive("b"))),),
+            consumer=(loop(when(mbar_wait("b", parity=0))),),
+            mbarriers=(Mbarrier("b", 1),),
+        )
+        assert verify(found).verdict == "unsafe"
+
+
+class TestStates:
+    """The graph itself."""
+
+    def explore(self, found):
+        machine = Machine(found)
+        growth = growth_of(machine)
+        joint = joint_loop(machine, growth)
+        runs = []
+        closure = Closure(
+            machine, growth, joint, {}, lambda run, _: not runs.append(run), perf_counter() + 20
+        )
+        closure.explore()
+        return closure, runs
+
+    def test_each_state_ends_once_for_each_way_into_it(self):
+        closure, runs = self.explore(once(producer=(loop(when(*FILL)),), consumer=(loop(when(*READ)),)))
+        assert closure.states == 3 and len(runs) == 1 + 2 * closure.states
+        assert all(run.clean for run in runs)
+
+    def test_runs_are_those_of_the_unroller(self):
+        """What is put together from pieces is what a whole run does."""
+        body = (
+            when(*FILL),
+            guard(GuardKind.LAST_ITER, *FILL),
+            guard(GuardKind.EVERY, *FILL, period=2, start=1),
+        )
+        use = when(*READ), guard(GuardKind.LAST_ITER, *READ), guard(GuardKind.EVERY, *READ, period=2, start=1)
+        found = once(producer=(*FILL, loop(*body), *FILL), consumer=(*READ, loop(*use), *READ))
+        _, runs = self.explore(found)
+        assert len(runs) > 10
+        for run in runs:
+            whole = execute(Machine(found), dict(run.case), dict(run.conditions))
+            assert [s.events for s in whole.program.streams] == [s.events for s in run.program.streams]
+            assert whole.execution.base == run.execution.base
+            assert whole.execution.state == run.execution.state
