@@ -29,11 +29,16 @@ def derived_raw_count(document: Document, name: str, cta: int = 0) -> int:
     Arrivals of one warp with no wait between them are of one phase: each phase must be seen over before an arrive of the
     next (PTX ISA, "Phase of the mbarrier object").
     """
+    return made_on_raw(document, name, cta) or 1
+
+
+def made_on_raw(document: Document, name: str, cta: int) -> int:
+    """The same, 0 where nobody arrives."""
     total = 0
     for source in range(cluster_size(document)):
         meant = partial(_reaches, document, name, source, cta)
         total += sum(_of_first_phase(task, meant, source) for task in document.tasks)
-    return total or 1
+    return total
 
 
 def _reaches(document: Document, name: str, source: int, cta: int, op: Op) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..arrivals import (
     TMA,
-    bracket_bytes,
-    derived_empty_count,
-    derived_full_count,
-    first_acquire,
+    delivered_bytes,
+    made_on_empty,
+    made_on_full,
     producer_signal,
 )
+from ..clusters import looked_at
 from ..document import Document
 from ..edits import Edit, SetBarrier, SetPipeline
-from ..raw_counts import derived_raw_count
+from ..raw_counts import made_on_raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +44,26 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
             continue
         full, empty, nbytes = r.pipeline.producer_count, r.pipeline.consumer_count, r.pipeline.bytes
         if full is not None:
-            found.append(Mismatch(r.name, "full", "producer_count", full, derived_full_count(document, r)))
+            made = _made(document, full, partial(made_on_full, document, r), 1)
+            found.append(Mismatch(r.name, "full", "producer_count", full, made))
         if empty is not None:
-            found.append(Mismatch(r.name, "empty", "consumer_count", empty, derived_empty_count(document, r)))
+            made = _made(document, empty, partial(made_on_empty, document, r), 1)
+            found.append(Mismatch(r.name, "empty", "consumer_count", empty, made))
         if nbytes is not None and producer_signal(document, r) == TMA:
-            brackets = [(t, a) for t in document.tasks if (a := first_acquire(t, r)) is not None]
-            made = sum(bracket_bytes(document, r, t, a) for t, a in brackets)
+            made = _made(document, nbytes, partial(delivered_bytes, document, r), 0)
             found.append(Mismatch(r.name, "bytes", "bytes", nbytes, made))
     for m in document.mbarriers:
         if m.count is not None:
-            found.append(Mismatch(m.name, "raw", "count", m.count, derived_raw_count(document, m.name)))
+            made = _made(document, m.count, partial(made_on_raw, document, m.name), 1)
+            found.append(Mismatch(m.name, "raw", "count", m.count, made))
     return tuple(m for m in found if m.declared != m.made)
+
+
+def _made(document: Document, declared: int, made: Callable[[int], int], unused: int) -> int:
+    """What is made on the barriers of the CTAs of the cluster: where it differs from ``declared``, if it does on one that
+    is used at all; ``unused`` if none is."""
+    found = [n for cta in range(looked_at(document)) if (n := made(cta))]
+    return next((n for n in found if n != declared), declared if found else unused)
 
 
 def corrected(document: Document, wrong: tuple[Mismatch, ...]) -> Document:

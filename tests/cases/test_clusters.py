@@ -1,4 +1,4 @@
-"""Section G: clusters. C07, C20, C48, C49, C52; C11 (bytes of a pair) is in the same words as the framework's pipelines."""
+"""Section G and what else speaks of clusters: C07, C11, C20, C41 (c), C48, C49, C52."""
 
 import pytest
 from kit import K, accepted, buffer, build, codes, finding, ring, role
@@ -7,13 +7,18 @@ from warpdraft.core import (
     MBarrier,
     MemoryResource,
     PipelineConfig,
+    SignalingThreads,
     SmemAllocation,
+    TmemAllocation,
     cluster_arrive,
     cluster_sync,
     cluster_wait,
     consumer_work,
+    create_tma_umma_pipeline_cfg,
+    create_umma_async_pipeline_cfg,
     cta_rank,
     domain_loop,
+    fence_mbarrier_init,
     fence_proxy_async,
     producer_work,
     symbol,
@@ -275,3 +280,105 @@ def test_a_cta_that_is_not_there():
 def test_config_words_reach_the_document():
     config = PipelineConfig(2, cta_layout_vmnk=(2, 1, 1, 1), mcast_mode_mn=(0, 1)).record()
     assert config.cta_layout == (2, 1, 1, 1) and config.multicast == (0, 1)
+
+
+class TestC41:
+    """(c) A peer arrives on an mbarrier whose init it cannot know of: no cluster barrier behind it."""
+
+    @staticmethod
+    def schedule(*steps):
+        go = MBarrier("go", 1)
+
+        def talk():
+            go.init()
+            for step in steps:
+                step()
+            with cta_rank(0):
+                go.arrive(cta=1)
+            with cta_rank(1):
+                go.wait()
+            cluster_sync()
+
+        return build(role("talk", 0, 1, talk), **PAIR)
+
+    def test_nobody_waits_for_the_init(self):
+        assert "WD211" in codes(self.schedule(fence_mbarrier_init))
+
+    def test_the_cluster_meets(self):
+        assert accepted(self.schedule(fence_mbarrier_init, cluster_sync))
+
+
+class PairTile(MemoryResource):
+    """An operand of an MMA that two CTAs work for; each loads its half."""
+
+    @producer_work(engine="tma")
+    def load(self, stage_info): ...
+
+    @consumer_work(view=True, returns="tile")
+    def tile(self, stage_info): ...
+
+
+class PairAccumulator(MemoryResource):
+    @producer_work(engine="tcgen05")
+    def mma(self, stage_info, tile): ...
+
+    @consumer_work
+    def read(self, stage_info): ...
+
+
+class TestC11:
+    """A pair of CTAs: both loads complete on the leader's barrier, so it expects the bytes of both."""
+
+    @staticmethod
+    def schedule(nbytes):
+        layout, leader = (2, 1, 1, 1), SignalingThreads.CtaLeader
+        a = PairTile(
+            name="a",
+            smem=[SmemAllocation("a", 1024)],
+            pipeline_config=create_tma_umma_pipeline_cfg(
+                2, nbytes, cta_layout_vmnk=layout, consumer_signaling_threads=leader
+            ),
+        )
+        acc = PairAccumulator(
+            name="acc",
+            tmem=[TmemAllocation("acc", 32)],
+            pipeline_config=create_umma_async_pipeline_cfg(
+                1, cta_layout_vmnk=layout, producer_signaling_threads=leader
+            ),
+        )
+
+        def load():
+            with domain_loop(0, K):
+                a.acquire()
+                a.load()
+                a.commit()
+
+        def mma():
+            with domain_loop(0, K):
+                a.wait()
+                acc.acquire()
+                acc.mma(tile=a.tile())
+                a.release()
+                acc.commit()
+
+        def epilogue():
+            with domain_loop(0, K):
+                acc.wait()
+                acc.read()
+                acc.release()
+
+        tasks = (
+            role("load", 0, 1, load, [], [a]),
+            role("mma", 1, 1, mma, [a], [acc]),
+            role("epilogue", 4, 4, epilogue, [acc]),
+        )
+        return build(*tasks, target="sm_100a", **PAIR)
+
+    @pytest.mark.parametrize("nbytes", [1024, 4096])
+    def test_the_bytes_of_one_cta_or_of_four(self, nbytes):
+        found = finding(self.schedule(nbytes), "WD203")
+        assert (found.expected, found.actual) == ("2048 B", f"{nbytes} B")
+
+    @pytest.mark.parametrize("nbytes", [None, 2048])
+    def test_the_bytes_of_the_pair(self, nbytes):
+        assert accepted(self.schedule(nbytes))
