@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..diagnosis import diagnose
-from ..document import GuardKind, OpKind
+from ..document import Document, GuardKind, OpKind, Task
 from ..expressions import Symbol
 from ..findings import Finding
 from ..run import Run, agent_name, prefix_steps
@@ -15,6 +15,29 @@ from .examples import acquire, commit, document, fence, guard, loop, op, release
 from .places import state
 
 CODE, NAME = "WD218", "wrong-drain"
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """Tasks that acquire stages of a pipeline which they do not fill, though another task acquires and fills it."""
+    for name in (r.name for r in document.resources if r.pipeline):
+        owners = [t for t in document.tasks if _ops(t, name, OpKind.ACQUIRE) and _ops(t, name, OpKind.COMMIT)]
+        for t in document.tasks if owners else ():
+            drained = _ops(t, name, OpKind.ACQUIRE)
+            if drained and not _ops(t, name, OpKind.COMMIT) and not _ops(t, name, OpKind.WORK):
+                yield error(
+                    CODE,
+                    NAME,
+                    f"{t.name} waits for stages of {name} to be released, but it is {owners[0].name} that fills them",
+                    ops=tuple(drained),
+                    resources=(name,),
+                    tasks=(t.name, owners[0].name),
+                    expected=f"{owners[0].name} alone drains {name}, from the stage that its own cursor is at",
+                    actual=f"{t.name} has committed nothing to it",
+                )
+
+
+def _ops(t: Task, name: str, kind: OpKind) -> list[str]:
+    return [o.id for o in ops_of(t) if o.target == name and o.kind is kind]
 
 
 def examine(run: Run) -> Iterator[Finding]:
@@ -69,10 +92,11 @@ def _delayed(*last):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="What a task drains at its end is released: every stage of a pipeline that CTAs share.",
+    rule="Only the task that fills a pipeline drains it, and what it drains is released: every stage that CTAs share.",
     why="A producer may not leave while consumers of other CTAs still arrive on its barriers, so it waits for all stages "
     "that it has filled: one that is never released keeps the kernel from ending.",
     bad=_delayed(),
     good=_delayed(release("ab")),
+    check=check,
     examine=examine,
 )

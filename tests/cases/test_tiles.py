@@ -307,3 +307,44 @@ class TestTripsPerTile:
             verify(persistent(("load", load, [], [ab]), ("use", use, [ab], []), resources=[ab])).scope.kind
             == "all"
         )
+
+
+class TestC48:
+    """A task drains a pipeline that another task fills."""
+
+    @staticmethod
+    def schedule(drains):
+        o, k = channel("o_store", 2), symbol("k")
+
+        def fill():
+            with domain_loop(0, k):
+                o.acquire()
+                o.fill()
+                o.commit()
+            if drains == "owner":
+                o.acquire()
+                o.acquire()
+
+        def other():
+            if drains == "other":
+                o.acquire()
+                o.acquire()
+
+        def store():
+            with domain_loop(0, k):
+                o.wait()
+                o.read()
+                o.release()
+
+        tasks = [role("cg1", 4, 1, fill, [], [o]), role("epilogue", 8, 1, store, [o])]
+        if drains == "other":
+            tasks.append(role("cg0", 0, 1, other, [], [o]))
+        return TaskManager(tasks, {o: []}, name="case").document
+
+    def test_by_another_task(self):
+        found = finding(self.schedule("other"), "WD218")
+        assert found.tasks == ("cg0", "cg1") and found.resources == ("o_store",)
+
+    @pytest.mark.parametrize("drains", ["", "owner"])
+    def test_by_its_owner_or_nobody(self, drains):
+        assert "WD218" not in codes(self.schedule(drains))

@@ -211,3 +211,16 @@ def test_stages_that_a_loop_computes(gemm):
     assert verify(right).verdict == "safe" and emulate_all(right).verdict == "right"
     turned = stages(lambda stage: (tile * 3 + stage) % 2)  # the stage that ends one tile begins the next
     assert verify(turned).verdict == "unsafe" and emulate_all(turned).verdict != "right"
+
+
+def test_trip_counts_of_each_tile_are_refused(gemm):
+    odd = replace(gemm, symbols=tuple(replace(s, per_tile=s.name != "tiles") for s in gemm.symbols))
+    with pytest.raises(EmulationError, match="differ from tile to tile"):
+        emulate(odd)
+
+
+def test_tiles_requested_at_run_time_are_refused(gemm):
+    first = gemm.resources[0]
+    dynamic = replace(first, params=(*first.params, ("scheduler", "ClcDynamicPersistent")))
+    with pytest.raises(EmulationError, match="requested at run time"):
+        emulate(replace(gemm, resources=(dynamic, *gemm.resources[1:])))
