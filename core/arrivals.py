@@ -28,6 +28,7 @@ from .document import (
 )
 from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
+from .interleave import stride_of, task_lane
 from .routes import TMA, Routes, copied_to, routed
 from .tensor_core import COMMITTED
 from .tree import find_work
@@ -105,20 +106,30 @@ def derived_empty_count(document: Document, resource: Resource, cta: int = 0) ->
 
 
 def made_on_full(document: Document, resource: Resource, cta: int) -> int:
-    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s full barrier in one generation."""
-    signal, found = producer_signal(document, resource), routes(document, resource)
-    kind = OpKind.ACQUIRE if signal == TMA else OpKind.COMMIT
-    sources = [c for c, reached in enumerate(found.full) if cta in reached and found.produces[c]]
-    return sum(_per_generation(t, resource, kind, signal, c) for t in document.tasks for c in sources)
+    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s full barrier in one generation: the most of any lane."""
+    return max(made_in_lanes(document, resource, "full", cta))
 
 
 def made_on_empty(document: Document, resource: Resource, cta: int) -> int:
-    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s empty barrier in one generation."""
-    signal, found = consumer_signal(document, resource), routes(document, resource)
-    sources = [c for c, reached in enumerate(found.empty) if cta in reached and found.consumes[c]]
-    return sum(
-        _per_generation(t, resource, OpKind.RELEASE, signal, c) for t in document.tasks for c in sources
-    )
+    """Arrivals that the tasks of all CTAs make on CTA ``cta``'s empty barrier in one generation: the most of any lane."""
+    return max(made_in_lanes(document, resource, "empty", cta))
+
+
+def made_in_lanes(document: Document, resource: Resource, side: str, cta: int = 0) -> list[int]:
+    """The arrivals of one generation on ``side`` ("full" or "empty"), by the lane of the stage (`core.interleave`)."""
+    found = routes(document, resource)
+    if side == "full":
+        signal = producer_signal(document, resource)
+        kind = OpKind.ACQUIRE if signal == TMA else OpKind.COMMIT
+        reaching, parts = found.full, found.produces
+    else:
+        signal, kind = consumer_signal(document, resource), OpKind.RELEASE
+        reaching, parts = found.empty, found.consumes
+    sources = [c for c, reached in enumerate(reaching) if cta in reached and parts[c]]
+    return [
+        sum(_per_generation(t, resource, kind, signal, c, lane) for t in document.tasks for c in sources)
+        for lane in range(stride_of(resource, kind.value))
+    ]
 
 
 def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
@@ -131,16 +142,25 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op,
     declared = resource.pipeline.bytes
     if declared is None:
         return own
-    firsts = [t for t in document.tasks if first_acquire(t, resource) is not None]
+    lane = task_lane(task, resource, stride_of(resource, "acquire")) or 0
+    firsts = [t for t, _ in _filling(document, resource, lane)]
     first = min(firsts, key=lambda found: (found.warp_idx, found.name), default=task)
-    surplus = declared - delivered_bytes(document, resource, cta) if first.name == task.name else 0
+    surplus = declared - delivered_bytes(document, resource, cta, lane) if first.name == task.name else 0
     return max(0, own + surplus)
 
 
-def delivered_bytes(document: Document, resource: Resource, cta: int = 0) -> int:
-    """Bytes that the copies of all tasks complete on CTA ``cta``'s full barrier in one generation."""
-    firsts = [(t, a) for t in document.tasks if (a := first_acquire(t, resource)) is not None]
-    return sum(bracket_bytes(document, resource, t, a, cta) for t, a in firsts)
+def delivered_bytes(document: Document, resource: Resource, cta: int = 0, lane: int = 0) -> int:
+    """Bytes that the copies of all tasks complete on CTA ``cta``'s full barrier of a stage of ``lane`` in one generation."""
+    return sum(bracket_bytes(document, resource, t, a, cta) for t, a in _filling(document, resource, lane))
+
+
+def _filling(document: Document, resource: Resource, lane: int) -> Iterator[tuple[Task, Op]]:
+    """The tasks that fill the stages of ``lane``, each with its first acquire."""
+    stride = stride_of(resource, "acquire")
+    for t in document.tasks:
+        first = first_acquire(t, resource)
+        if first is not None and task_lane(t, resource, stride) in (None, lane):
+            yield t, first
 
 
 def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
@@ -226,17 +246,22 @@ def first_acquire(task: Task, resource: Resource, cta: int | None = None) -> Op 
     return None
 
 
-def _per_generation(task: Task, resource: Resource, kind: OpKind, signal: str, cta: int) -> int:
-    """Arrivals of CTA ``cta``'s first op of ``kind`` on ``resource``: all such ops of a task serve successive
-    generations."""
+def _per_generation(
+    task: Task, resource: Resource, kind: OpKind, signal: str, cta: int, stage_lane: int
+) -> int:
+    """Arrivals of CTA ``cta``'s first op of ``kind`` on a stage of ``resource`` that lane ``stage_lane`` owns: all such
+    ops of a task serve successive generations."""
     found = _first_with_election(task.body, resource.name, (kind,), cta)
-    if found is None:
+    stride = stride_of(resource, kind.value)
+    own = task_lane(task, resource, stride)
+    if found is None or task.num_warps < 1 or own not in (None, stage_lane):
         return 0
     warp, lane, _ = found
     if warp is not None:
-        return arrivals_by(signal, True, lane) if 0 <= warp < task.num_warps else 0
-    if task.num_warps < 1:
-        return 0
+        meant = 0 <= warp < task.num_warps and (own is not None or warp % stride == stage_lane)
+        return arrivals_by(signal, True, lane) if meant else 0
+    if own is None:
+        return arrivals_by(signal, True, lane) * len(range(stage_lane, task.num_warps, stride))
     return arrivals_by(signal, True, lane) + (task.num_warps - 1) * arrivals_by(signal, False, lane)
 
 

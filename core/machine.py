@@ -21,6 +21,7 @@ from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, 
 from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
 from .implied import implied_reads
+from .interleave import CURSORS, PLAIN, first_use, warps_are_lanes
 from .layout import layout
 from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
@@ -60,6 +61,7 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self._shared: dict[tuple, tuple] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
+        self._own: dict[str, frozenset[tuple[str, str]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
         self._retries: dict[str, frozenset[str]] = {}
         self._implied: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -244,7 +246,36 @@ class Machine:
             self._classes[task.name] = self._found_classes(task)
         return self._classes[task.name]
 
+    def own_lanes(self, task: Task) -> frozenset[tuple[str, str]]:
+        """The (resource, cursor) for which each warp of ``task`` is a lane of its own."""
+        if task.name not in self._own:
+            self._own[task.name] = frozenset(
+                (r.name, cursor)
+                for r in self._interleaved(task)
+                for cursor in CURSORS
+                if warps_are_lanes(task, r, cursor)
+            )
+        return self._own[task.name]
+
+    def first_uses(self, task: Task, warp: int) -> dict[tuple[str, str], int]:
+        """Where the cursors of interleaved pipelines begin for one warp of ``task``; all others begin at 0."""
+        return {
+            (r.name, cursor): first_use(task, r, cursor, warp)
+            for r in self._interleaved(task)
+            for cursor in CURSORS
+        }
+
+    def _interleaved(self, task: Task) -> list[Resource]:
+        used = {name for name, _ in self.pipeline_ops(task)}
+        return [
+            r
+            for r in self.document.resources
+            if r.name in used and r.pipeline and r.pipeline.interleave != PLAIN
+        ]
+
     def _found_classes(self, task: Task) -> list[tuple[int, ...]]:
+        if self.own_lanes(task):
+            return [(w,) for w in range(task.num_warps)]
         special: set[int] = set()
         for node in walk(task.body):
             if isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP:

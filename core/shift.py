@@ -18,6 +18,7 @@ from .cuts import Uses
 from .footprints import stage_bytes
 from .frontier import Frontier
 from .growth import Growth
+from .interleave import stride_of
 from .machine import Machine
 from .program import Event, EventKind
 
@@ -192,7 +193,7 @@ class _Comparison:
                 cursors.get((name, cursor), 0),
             )
             side, less = ("empty", 1) if cursor in ("acquire", "commit") else ("full", 0)
-            for use in range(uses, uses + stages):
+            for use in range(uses, uses + stages, stride_of(self.machine.resources[name], cursor)):
                 b = self.machine.barrier(name, side, use % stages, self.streams[w].cta)
                 if b in self.machine.idle:
                     continue

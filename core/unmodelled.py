@@ -19,7 +19,6 @@ from .schedulers import is_dynamic
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
 KNOWN = re.compile(r"sm_(70|72|75|80|86|87|88|89|90|100|101|103|110|120|121)[af]?")
-PLAIN = (1, 1, 1, 1)
 
 
 def unmodelled(document: Document) -> tuple[str, ...]:
@@ -54,5 +53,3 @@ def _pipeline(name: str, pipeline: Pipeline) -> Iterator[str]:
     layout = pipeline.cta_layout
     if prod(layout) != 1 and (len(layout) != 4 or layout[0] > 2):
         yield f"a cluster that is not laid out as (V, M, N, K) with V = 1 or 2 is not modelled ({name}: cta_layout {layout})"
-    if pipeline.interleave != PLAIN:
-        yield f"stages that lanes share are not modelled ({name}: interleave {pipeline.interleave})"

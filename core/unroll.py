@@ -14,6 +14,7 @@ from .cursors import CLOSES, OPENS
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
+from .interleave import stride_of
 from .limits import in_time
 from .lone_events import lone_event
 from .machine import Machine
@@ -89,9 +90,9 @@ class WarpWalk:
         self.values = values_of_cta(machine.document, values, stream.cta)
         self.conditions = conditions
         self.works = WorkEvents(machine, task, stream)
-        self.cursor: dict[
-            tuple[str, str], int
-        ] = {}  # (resource, "acquire" | "commit" | "wait" | "release") -> uses
+        # (resource, "acquire" | "commit" | "wait" | "release") -> uses
+        self.cursor: dict[tuple[str, str], int] = machine.first_uses(task, stream.warp)
+        self.own_lanes = machine.own_lanes(task)
         self.raw: dict[int, int] = {}  # raw mbarrier -> waits so far; the cluster barrier -> arrivals
         self.turns: dict[str, int] = {}  # loop id -> iterations so far, over all its runs
         self.at: tuple[tuple[str, int], ...] = ()
@@ -201,8 +202,9 @@ class WarpWalk:
             self.stream.strays.append(Stray(len(self.stream.events), op.id, field, found, self.at))
         return found or 0
 
-    def leads(self) -> bool:
-        return self.alone or self.stream.warp == 0
+    def leads(self, resource: str = "", cursor: str = "") -> bool:
+        """Whether this warp does what one warp of the task does for all: on a lane of its own, it does."""
+        return self.alone or self.stream.warp == 0 or (resource, cursor) in self.own_lanes
 
     def op(self, op: Op) -> None:
         kind = op.kind
@@ -249,7 +251,8 @@ class WarpWalk:
             self.works.hold(resource, self.place(resource, self.opening(resource, "wait"))[0])
         cursor = self.machine.moved(self.task, op)
         if cursor:
-            self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + 1
+            step = stride_of(resource, cursor)
+            self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + step
         if kept and op.kind is OpKind.RELEASE:
             waits, releases = (self.cursor.get((op.target, c), 0) for c in ("wait", "release"))
             if waits <= releases:  # with one cursor a side waits do not count
@@ -269,7 +272,7 @@ class WarpWalk:
             return
         empty = self.number(resource, "empty", stage, self.stream.cta)
         self.emit(EventKind.WAIT, op, empty, generation - 1, stage=stage)
-        if self.machine.producer[resource.name] == TMA and self.leads():
+        if self.machine.producer[resource.name] == TMA and self.leads(resource.name, "acquire"):
             self.arm(op, resource, stage)
 
     def arm(self, op: Op, resource: Resource, stage: int) -> None:
@@ -291,7 +294,7 @@ class WarpWalk:
         signal, found = self.machine.producer[resource.name], self.machine.routes[resource.name]
         if signal != TMA and self.takes_part(resource, "producer"):
             full = [self.number(resource, "full", stage, cta) for cta in found.full[self.stream.cta]]
-            self.signal(op, signal, full, stage)
+            self.signal(op, signal, full, stage, self.leads(resource.name, "commit"))
 
     def wait(self, op: Op, resource: Resource) -> None:
         stage, generation = self.place(resource, self.opening(resource, "wait"))
@@ -310,10 +313,11 @@ class WarpWalk:
         if self.takes_part(resource, "consumer"):
             reached = self.machine.routes[resource.name].empty[self.stream.cta]
             empty = [self.number(resource, "empty", stage, cta) for cta in reached]
-            self.signal(op, self.machine.consumer[resource.name], empty, stage)
+            leads = self.leads(resource.name, "release")
+            self.signal(op, self.machine.consumer[resource.name], empty, stage, leads)
 
-    def signal(self, op: Op, signal: str, barriers: Sequence[int], stage: int) -> None:
-        count = arrivals_by(signal, self.leads(), self.lane)
+    def signal(self, op: Op, signal: str, barriers: Sequence[int], stage: int, leads: bool) -> None:
+        count = arrivals_by(signal, leads, self.lane)
         if count and barriers:
             kind = EventKind.COMMIT_ARRIVE if signal is Signal.COMMIT else EventKind.ARRIVE
             self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
@@ -326,7 +330,9 @@ class WarpWalk:
         stage = self.stage_of(op, resource, work.role)
         if resource.pipeline and not work.view and not self.takes_part(resource, work.role):
             return
-        situation = self.alone, self.leads(), self.ranked, self.lane
+        cursor = OPENS["producer" if work.role == "producer" else "consumer"]
+        alone = self.alone or (resource.name, cursor) in self.own_lanes
+        situation = alone, self.leads(resource.name, cursor), self.ranked, self.lane
         for event in self.works.events(op, resource, work, stage, *situation):
             self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
         if fences_itself(resource, work):
@@ -340,4 +346,5 @@ class WarpWalk:
         cursor = self.opening(resource, opens)
         if cursor == CLOSES[opens]:
             return self.place(resource, cursor)[0]
-        return max(0, self.cursor.get((resource.name, opens), 0) - 1) % max(1, resource.pipeline.stages)
+        last = self.cursor.get((resource.name, opens), 0) - stride_of(resource, opens)
+        return max(0, last) % max(1, resource.pipeline.stages)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from warpdraft.core.document import Document, Kernel, Tensor, Value
 from warpdraft.core.expressions import Integer, Symbol
+from warpdraft.core.interleave import PLAIN
 from warpdraft.core.tree import walk
 
 from ..vocabulary import StockError, output_tile
@@ -75,6 +76,12 @@ class Module:
             raise LoweringError(f"trip counts that differ from tile to tile are not lowered ({per_tile[0]})")
         if self.document.cluster != (1, 1, 1):
             raise LoweringError(f"clusters are not lowered yet: the document has {self.document.cluster}")
+        for resource in self.document.resources:
+            if resource.pipeline and resource.pipeline.interleave != PLAIN:
+                strides = resource.pipeline.interleave
+                raise LoweringError(
+                    f"interleaved lanes are not lowered yet: {resource.name} has the strides {strides}"
+                )
         self.kernel = self.document.kernel
         self.dtype = kernel_dtype(self.kernel)
         for tensor in self.kernel.tensors:

@@ -16,6 +16,7 @@ from ..arrivals import (
 from ..clusters import looked_at
 from ..document import Document
 from ..edits import Edit, SetBarrier, SetPipeline
+from ..interleave import stride_of
 from ..raw_counts import made_on_raw
 
 
@@ -50,7 +51,11 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
             made = _made(document, empty, partial(made_on_empty, document, r), 1)
             found.append(Mismatch(r.name, "empty", "consumer_count", empty, made))
         if nbytes is not None and producer_signal(document, r) == TMA:
-            made = _made(document, nbytes, partial(delivered_bytes, document, r), 0)
+            lanes = [
+                _made(document, nbytes, partial(delivered_bytes, document, r, lane=lane), 0)
+                for lane in range(stride_of(r, "acquire"))
+            ]
+            made = next((n for n in lanes if n != nbytes), nbytes)
             found.append(Mismatch(r.name, "bytes", "bytes", nbytes, made))
     for m in document.mbarriers:
         if m.count is not None:

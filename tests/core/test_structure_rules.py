@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Pipeline, Resource, Space, Work
+from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Resource, Space, Work
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.findings import Severity
 from warpdraft.core.hazards.examples import (
@@ -137,13 +137,6 @@ def test_self_edges_need_both_sides_and_reads_that_end():
     assert "WD115" in codes(schedule(dst=("x",), src=()))
     late = replace(channel("x"), works=(Work("fill", "producer"), Work("read", "consumer", Engine.WGMMA)))
     assert "WD115" in codes(schedule(late))
-
-
-def test_every_stride_divides_the_stages():
-    good = document("lanes", task("load", 0, 1, FILL), task("use", 4, 1, USE), resources=(channel("x", 4),))
-    for strides, bad in (((2, 4, 1, 1), False), ((1, 1, 3, 1), True), ((0, 1, 1, 1), True)):
-        x = replace(channel("x", 4), pipeline=Pipeline(4, interleave=strides))
-        assert ("WD214" in codes(replace(good, resources=(x,)))) == bad
 
 
 def test_a_layout_has_the_clusters_size():

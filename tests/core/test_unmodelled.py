@@ -41,7 +41,6 @@ def copy(*extra, resources=(), fields=None, **pipeline):
 FEATURES = {
     "cluster": (copy(fields={"cluster": (4, 4, 2)}), "cluster of 32 CTAs"),
     "layout": (copy(cta_layout=(4, 1, 1, 1), fields={"cluster": (4, 1, 1)}), "(ab: cta_layout"),
-    "interleave": (copy(interleave=(2, 1, 1, 1)), "(ab: interleave"),
     "target": (copy(fields={"target": "sm_120a"}), "target sm_120a"),
 }
 
