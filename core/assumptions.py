@@ -17,7 +17,7 @@ from .footprints import engine_of
 from .grid_dependency import dependents
 from .routes import own_copies
 from .tensor_core import TENSOR
-from .tensor_memory import issued_as
+from .tensor_memory import by_threads, issued_as
 from .tree import find_resource, find_work, ops_of
 
 FENCES = (OpKind.TCGEN05_FENCE_BEFORE, OpKind.TCGEN05_FENCE_AFTER)
@@ -30,20 +30,29 @@ def assumed(document: Document) -> tuple[str, ...]:
 
 
 def _tensor_cores(document: Document) -> Iterator[str]:
-    waits, fences, wgmma = [], [], []
+    waits, fences, entering, leaving, wgmma = [], [], [], [], []
     for task in document.tasks:
         works = list(_works(document, task))
         threads = [f"{r.name}.{w.name}" for r, w in works if _by_threads(r, w, task)]
         if threads:
             waits.append(f"{threads[0]} of {task.name}")
-        if not states(task, FENCES) and any(_touches(document, r, w, task) for r, w in works):
-            fences.append(task.name)
+        if any(_touches(document, r, w, task) for r, w in works):
+            if not states(task, FENCES):
+                fences.append(task.name)
+            elif not states(task, FENCES[1:]):
+                entering.append(task.name)
+            elif not states(task, FENCES[:1]) and any(_hands_on(r, w, task) for r, w in works):
+                leaving.append(task.name)
         if not states(task, (OpKind.WGMMA_FENCE,)):
             wgmma += [f"{r.name}.{w.name}" for r, w in works if _unfenced(r, w)][:1]
     if waits:
         yield f"works wait for tcgen05.ld and .st inside ({', '.join(waits)})"
     if fences:
         yield f"works fence for tcgen05 inside ({', '.join(fences)})"
+    if entering:
+        yield f"works fence for tcgen05 inside, after waits ({', '.join(entering)})"
+    if leaving:
+        yield f"works fence for tcgen05 inside, before arrivals ({', '.join(leaving)})"
     if wgmma:
         yield f"works fence for wgmma inside ({', '.join(wgmma)})"
     mine = allocated(document)
@@ -67,6 +76,11 @@ def _works(document: Document, task: Task) -> Iterator[tuple]:
 
 def _by_threads(resource, work, task: Task) -> bool:
     return resource.space is Space.TMEM and issued_as(resource, work, task) is Engine.WARP
+
+
+def _hands_on(resource, work, task: Task) -> bool:
+    """Whether threads reach tensor memory by the work, so that no commit fences behind it."""
+    return resource.space is Space.TMEM and by_threads(issued_as(resource, work, task))
 
 
 def _touches(document: Document, resource, work, task: Task) -> bool:
