@@ -137,9 +137,7 @@ class Closure:
 
     def _same(self, one: State, two: State) -> bool:
         first, second = one.execution, two.execution
-        if self.machine.peeks and not peeked_alike(
-            first.program, one.frontier, two.frontier, second.program
-        ):
+        if self.machine.peeks and not peeked_alike(first.program, one.frontier, two.frontier, second.program):
             return False
         return same(self.machine, self.growth, self.uses, first, one.frontier, two.frontier, second)
 

@@ -95,8 +95,9 @@ def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, dead
 def _everywhere(machine: Machine, accesses: tuple) -> Iterable[tuple]:
     """The bytes of ``accesses``, at each stage of their pipelines."""
     for a in accesses:
-        pipeline = machine.resources[a.resource].pipeline
-        size = stage_bytes(machine.resources[a.resource])
+        owner = machine.resources.get(a.resource)  # none: an allocation of tensor memory
+        pipeline = owner.pipeline if owner else None
+        size = stage_bytes(owner) if owner else 0
         for stage in range(min(MAX_STAGES, pipeline.stages) if pipeline else 0):
             by = (stage - a.stage) * size
             yield (a._replace(low=a.low + by, high=a.high + by, stage=stage),)

@@ -105,7 +105,9 @@ class Races:
         # the barrier whose wait opens the stage for this access: its phase tells which use of the stage is meant
         sides = [(a, "empty" if a.write else "full") for a in accesses]
         plan = [(a, self.pieces[a[1:4]], self.gates.get((a.resource, s, a.stage, cta), -1)) for a, s in sides]
-        self.plans[id(accesses)] = sorted(plan, key=lambda item: item[0].write)  # its reads come before its writes
+        self.plans[id(accesses)] = sorted(
+            plan, key=lambda item: item[0].write
+        )  # its reads come before its writes
         self.planned.append(accesses)
         return True
 
