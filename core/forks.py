@@ -93,12 +93,14 @@ def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, dead
 
 
 def _everywhere(machine: Machine, accesses: tuple) -> Iterable[tuple]:
-    """The bytes of ``accesses``, at each stage of their pipelines."""
+    """The bytes of ``accesses``, at each stage of their pipelines; as they are where they have none."""
     for a in accesses:
         owner = machine.resources.get(a.resource)  # none: an allocation of tensor memory
-        pipeline = owner.pipeline if owner else None
-        size = stage_bytes(owner) if owner else 0
-        for stage in range(min(MAX_STAGES, pipeline.stages) if pipeline else 0):
+        if owner is None or owner.pipeline is None:
+            yield (a,)
+            continue
+        pipeline, size = owner.pipeline, stage_bytes(owner)
+        for stage in range(min(MAX_STAGES, pipeline.stages)):
             by = (stage - a.stage) * size
             yield (a._replace(low=a.low + by, high=a.high + by, stage=stage),)
 
