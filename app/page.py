@@ -14,6 +14,7 @@ import panel as pn
 from warpdraft.core.limits import too_large
 
 from . import debug_intents, file_intents, intents
+from .advising import Advising
 from .compare_pane import ComparePane
 from .components.editor import EditorComponent
 from .consent import Consent
@@ -45,7 +46,7 @@ DEPENDS = {
     "graph": ("graph",),
     "schedule": ("history",),
     "offers": ("history",),
-    "findings": ("report",),
+    "findings": ("report", "history"),
     "marks": ("report",),
     "selection": ("selection", "history", "report"),
     "details": ("selection", "history", "report", "fixes"),
@@ -74,6 +75,7 @@ class Page:
             session, lambda: self._draw(("timeline_tools",)), lambda message: self.component.send(message)
         )
         self._compare = ComparePane(session, folder, lambda: self._draw(("compare",)))
+        self._advising = Advising(session, lambda: self._draw(("findings",)))
         self._timeline.paint(self._theme)
         sizing = (
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
@@ -103,6 +105,8 @@ class Page:
         names = {event.name for event in events}
         if "selection" in names or "history" in names:
             self._why = None
+        if "history" in names:
+            self._advising.forget()
         if names & {"history", "trip_counts"}:
             self._debugger = None
         if names & {"selection", "report"} and self.session.selection.kind == "finding":
@@ -160,7 +164,7 @@ class Page:
                     for task in document.tasks
                 }
             case "findings":
-                return findings_view(report.value, report.problem)
+                return findings_view(report.value, report.problem, self._advising.view())
             case "marks":
                 return marks_view(report.value)
             case "selection":
@@ -304,10 +308,14 @@ class Page:
 
         self.session.ask(answer, "why", id)
 
+    def _advise(self, intent: Mapping[str, Any]) -> None:
+        self._advising.ask()
+
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
+        "advise": _advise,
         "cancel": _cancel,
         "compare": _compare_with,
         "dismiss": _dismiss,

@@ -11,6 +11,8 @@ from typing import Any
 
 from warpdraft.backends.cutedsl import ExportRefused, export_module, lower
 from warpdraft.core import store
+from warpdraft.core.advice import Advice
+from warpdraft.core.advice import advise as core_advise
 from warpdraft.core.document import Document
 from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Finding, Fix, Report
@@ -24,6 +26,8 @@ from .measured import read_trace
 from .views.timeline import Drawing, drawing, facts_view
 from .why import why
 
+ADVICE = 60.0  # seconds
+
 
 def predict(document: Document, counts: Mapping[str, int]) -> tuple[Drawing, dict[str, Any]]:
     """The timeline as the page shows it: its drawing, and its facts. Raises EditError for sizes that no machine has."""
@@ -35,6 +39,11 @@ def _simulated(document: Document, counts: Mapping[str, int]) -> Timeline:
     if reason := too_large(document):
         raise EditError(reason)
     return simulate(document, counts)
+
+
+def advise(document: Document, report: Report) -> Advice:
+    """Advice on a document that was checked, within `ADVICE` seconds."""
+    return core_advise(document, ADVICE, report)
 
 
 def trace(document: Document, counts: Mapping[str, int]) -> str:
@@ -74,6 +83,7 @@ class Tools:
     to_python: Callable[[Document], str] = to_python
     fixes: Callable[[Document, Finding], tuple[Fix, ...]] = fixes_for
     why: Callable[[Document, str], dict[str, Any]] = why
+    advise: Callable[[Document, Report], Advice] = advise
     trace: Callable[[Document, Mapping[str, int]], str] = trace
     measured: Callable[[Document, str, float | None], Any] = measured
     compare: Callable[..., dict[str, Any]] = compare

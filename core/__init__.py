@@ -1,5 +1,6 @@
 """The public face of the framework."""
 
+from .advice import Advice, advise
 from .authoring.enums import (
     PipelineGroupMode,
     PipelineOp,
@@ -82,6 +83,7 @@ from .verify import verify
 __all__ = [
     "FIRST_ITER",
     "LAST_ITER",
+    "Advice",
     "AsyncGroup",
     "Document",
     "DocumentError",
@@ -130,6 +132,7 @@ __all__ = [
     "WorkAttr",
     "WorkQueue",
     "WorkTileInfo",
+    "advise",
     "ceil_div",
     "cluster_arrive",
     "cluster_sync",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter
 
+from .changes import finding_key, new_findings
 from .document import Document
 from .edits import EditError
 from .findings import Finding, Fix, Report
@@ -19,7 +19,9 @@ def fixes_for(
     document: Document, finding: Finding, budget: float = 10.0, before: Report | None = None
 ) -> tuple[Fix, ...]:
     """The repairs of ``finding`` after which it is gone and nothing new is wrong. ``budget`` in seconds for each;
-    ``before`` is the report of the document as it is, where that is at hand."""
+    ``before`` is the report of the document as it is, where that is at hand. Advice brings its own, already verified."""
+    if finding.fixes:
+        return finding.fixes
     repair = REPAIRS.get(finding.code)
     proposed = list(repair(document, finding)) if repair else []
     if not proposed:
@@ -50,14 +52,6 @@ def _helps(document: Document, fix: Fix, finding: Finding, before: Report, budge
         after = verify(applied(document, fix), budget=budget)
     except EditError:
         return False
-    if after.verdict == "incomplete" or _key(finding) in set(_keys(after)):
+    if after.verdict == "incomplete" or finding_key(finding) in {finding_key(f) for f in after.findings}:
         return False
-    return set(_keys(after)) <= set(_keys(before))
-
-
-def _keys(report: Report) -> Iterator[tuple]:
-    return (_key(f) for f in report.findings)
-
-
-def _key(finding: Finding) -> tuple:
-    return finding.code, finding.ops[:1], frozenset(finding.resources), frozenset(finding.tasks)
+    return not new_findings(before, after)

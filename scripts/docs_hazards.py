@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
+from warpdraft.core.advice import advise
 from warpdraft.core.document import Document
-from warpdraft.core.findings import Severity
+from warpdraft.core.findings import Finding, Severity
 from warpdraft.core.fixes import fixes_for
 from warpdraft.core.hazards import HAZARDS, Hazard
-from warpdraft.core.hazards.base import no_document_check, no_run_check, no_trace_check
+from warpdraft.core.hazards.base import no_advice, no_document_check, no_run_check, no_trace_check
 from warpdraft.core.report import render_finding
 from warpdraft.core.tables import compared_table
 from warpdraft.core.verify import verify
@@ -29,6 +30,7 @@ DETECTORS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("check", no_document_check, "read from the document"),
     ("follow", no_trace_check, "from what each warp does in its order"),
     ("examine", no_run_check, "from the execution at each choice of trip counts"),
+    ("advise", no_advice, "on demand, by trying changed copies"),
 )
 HEAD = """\
 # The rules
@@ -37,7 +39,7 @@ HEAD = """\
 
 Each rule is one file in `core/hazards/`: what it demands, why, a wrong schedule and its repair. Both schedules are shown
 here as the verifier reads them, with what it says about the wrong one; the right one is safe without any finding, and
-tests hold both to it. `warpdraft explain CODE` prints the same page of one rule.
+tests hold both to it. Advice (WD8xx) is given on request only, to schedules that are safe. `warpdraft explain CODE` prints the same page of one rule.
 
 A finding is an **error**, which makes a schedule unsafe, a **warning** or **advice**, which do not. Codes are never
 renumbered. How findings are made, and what is not looked for, is in [verifier.md](verifier.md).
@@ -83,10 +85,15 @@ def _section(hazard: Hazard) -> Iterator[str]:
     yield _wrapped("How it is found: " + "; ".join(_notes(hazard)) + "." + _repair(hazard))
 
 
+def _found(hazard: Hazard) -> list[Finding]:
+    found = verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings
+    if hazard.advise is not no_advice:
+        found = advise(hazard.bad, budget=120).findings
+    return [f for f in found if f.code == hazard.code]
+
+
 def _finding(hazard: Hazard) -> str:
-    findings = [
-        f for f in verify(hazard.bad, strict_lanes=hazard.strict_lanes).findings if f.code == hazard.code
-    ]
+    findings = _found(hazard)
     first = min(findings, key=lambda f: list(Severity).index(f.severity))
     lines = render_finding(hazard.bad, first).splitlines()
     return "\n".join(line for line in lines if not line.startswith("   = explain:"))
@@ -101,13 +108,13 @@ def _notes(hazard: Hazard) -> Iterator[str]:
 
 
 def _repair(hazard: Hazard) -> str:
-    titles = list(_titles(hazard.bad, hazard.code))
+    titles = list(_titles(hazard))
     return f" A fix is offered: {', or '.join(titles)}." if titles else ""
 
 
-def _titles(document: Document, code: str) -> Iterator[str]:
-    found = (f for f in verify(document).findings if f.code == code)
-    yield from dict.fromkeys(fix.title for finding in found for fix in fixes_for(document, finding))
+def _titles(hazard: Hazard) -> Iterator[str]:
+    fixes = (fix for finding in _found(hazard) for fix in fixes_for(hazard.bad, finding))
+    yield from dict.fromkeys(fix.title for fix in fixes)
 
 
 def _wrapped(text: str) -> str:

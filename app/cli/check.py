@@ -37,6 +37,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--fixes", action="store_true", help="look for fixes, as --json does (up to 10 s each schedule)"
     )
+    parser.add_argument(
+        "--advice",
+        action="store_true",
+        help="also what a safe schedule could do without, and what would make it faster (up to 20 s each)",
+    )
     parser.add_argument("--strict-lanes", action="store_true", help="lanes of a warp may drift apart")
     parser.set_defaults(command=run)
 
@@ -60,20 +65,31 @@ def run(options: argparse.Namespace) -> int:
         from warpdraft.core.fixes import with_fixes
 
         reports = [with_fixes(d, r) for d, r in zip(built.documents, reports, strict=True)]
-    _print(reports, built, options.json)
+    notes: list[tuple[str, ...]] = [()] * len(reports)
+    if options.advice:
+        reports, notes = _advised(reports, built)
+    _print(reports, notes, built, options.json)
     if built.error:
         print(f"warpdraft: {options.path}: {' '.join(built.error.split())}", file=sys.stderr)
     codes = [CODES[r.verdict] for r in reports] + ([CODES["unsafe"]] if built.error else [])
     return max(codes, key=BADNESS.index)
 
 
-def _print(reports: list[Report], built: Built, as_json: bool) -> None:
+def _advised(reports: list[Report], built: Built) -> tuple[list[Report], list[tuple[str, ...]]]:
+    from warpdraft.core.advice import advise, with_advice
+
+    given = [advise(d, report=r) for d, r in zip(built.documents, reports, strict=True)]
+    return [with_advice(r, a) for r, a in zip(reports, given, strict=True)], [a.notes for a in given]
+
+
+def _print(reports: list[Report], notes: list[tuple[str, ...]], built: Built, as_json: bool) -> None:
     from warpdraft.core.report import render_report, report_json
 
-    pairs = list(zip(built.documents, reports, strict=True))
+    rows = list(zip(built.documents, reports, notes, strict=True))
     if as_json:
-        values = [report_json(document, report) for document, report in pairs]
+        values = [report_json(d, r) | ({"advice": list(n)} if n else {}) for d, r, n in rows]
         print_json(values[0] if len(values) == 1 else values)
         return
-    if pairs:
-        print("\n\n".join(render_report(document, report) for document, report in pairs))
+    if rows:
+        texts = ("\n".join([render_report(d, r), *(f"note: {line}" for line in n)]) for d, r, n in rows)
+        print("\n\n".join(texts))

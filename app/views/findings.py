@@ -22,11 +22,14 @@ def ordered(report: Report) -> list[Finding]:
     return sorted(report.findings, key=lambda finding: ORDER[finding.severity])
 
 
-def findings_view(report: Report | None, problem: str = "") -> dict[str, Any]:
-    """The list; without a report, ``problem`` says why."""
+def findings_view(
+    report: Report | None, problem: str = "", advice: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The list, and how far the search for ``advice`` is; without a report, ``problem`` says why."""
+    asked = {"advice": advice or {"state": "none", "notes": []}}
     if report is None:
-        return {"items": [], "problem": problem}
-    return {"items": [_item(finding) for finding in ordered(report)], "problem": ""}
+        return {"items": [], "problem": problem, **asked}
+    return {"items": [_item(finding) for finding in ordered(report)], "problem": "", **asked}
 
 
 def _item(finding: Finding) -> dict[str, Any]:

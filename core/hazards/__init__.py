@@ -7,6 +7,7 @@ from . import (
     bad_routing,
     bad_target,
     barrier_id,
+    bottleneck,
     cluster_exit,
     conditional_fence,
     cross_cta_trips,
@@ -26,6 +27,7 @@ from . import (
     missing_wgmma_fence,
     mixed_persistence,
     narrow_scope,
+    never_overlaps,
     not_in_graph,
     outside_bracket,
     over_arrival,
@@ -38,6 +40,7 @@ from . import (
     queue_misplaced,
     race,
     read_before_complete,
+    redundant_sync,
     register_budget,
     released_upstream,
     scheduler_desync,
@@ -135,6 +138,9 @@ HAZARDS: tuple[Hazard, ...] = (
     cluster_exit.HAZARD,
     pdl_launch_first.HAZARD,
     pdl_unwaited_access.HAZARD,
+    redundant_sync.HAZARD,
+    never_overlaps.HAZARD,
+    bottleneck.HAZARD,
 )
 
 __all__ = ["HAZARDS", "Hazard"]

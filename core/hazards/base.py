@@ -9,6 +9,7 @@ from typing import Any
 from ..document import Document
 from ..findings import Finding, Fix, Severity
 from ..run import Run
+from .study import Study
 from .trace import Trace
 
 
@@ -27,6 +28,11 @@ def no_trace_check(trace: Trace) -> Iterable[Finding]:
     return ()
 
 
+def no_advice(study: Study) -> Iterable[Finding]:
+    """The advice of rules that say what is wrong."""
+    return ()
+
+
 def no_fix(document: Document, finding: Finding) -> Iterable[Fix]:
     """The fixes of rules whose repair needs a decision that only the author can make."""
     return ()
@@ -37,6 +43,7 @@ class Hazard:
     """A rule: ``rule`` in one line, ``why`` it hurts on hardware, a ``bad`` schedule and its repair ``good``.
 
     ``check`` reads the document once, ``follow`` what each warp does in its order, ``examine`` one execution of all;
+    ``advise`` tries changes of a safe document (`core.advice`), never part of a check;
     ``repair`` proposes fixes of a finding, offered only after the edited document has been verified again.
     ``strict_lanes``: only looked for where lanes of a warp may drift apart.
     """
@@ -50,6 +57,7 @@ class Hazard:
     check: Callable[[Document], Iterable[Finding]] = no_document_check
     follow: Callable[[Trace], Iterable[Finding]] = no_trace_check
     examine: Callable[[Run], Iterable[Finding]] = no_run_check
+    advise: Callable[[Study], Iterable[Finding]] = no_advice
     repair: Callable[[Document, Finding], Iterable[Fix]] = no_fix
     strict_lanes: bool = False
 
@@ -62,6 +70,11 @@ def error(code: str, name: str, message: str, **fields: Any) -> Finding:
 def warning(code: str, name: str, message: str, **fields: Any) -> Finding:
     """A finding that does not."""
     return Finding(code, name, Severity.WARNING, message, **fields)
+
+
+def advice(code: str, name: str, message: str, **fields: Any) -> Finding:
+    """A finding on a schedule that is right."""
+    return Finding(code, name, Severity.ADVICE, message, **fields)
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:

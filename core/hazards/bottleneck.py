@@ -1,0 +1,93 @@
+"""WD803  bottleneck: what bounds the predicted timeline, where one more stage would shorten it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..document import Resource
+from ..edits import SetPipeline
+from ..findings import Finding, Fix
+from ..simulate import Timeline
+from .base import Hazard, advice
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .study import Study, edited
+
+CODE, NAME = "WD803", "bottleneck"
+LEAST = 0.02  # of the timeline that a stage must buy; less is within the error of the cost table
+
+HALF = 50  # per cent
+
+
+def advise(study: Study) -> Iterator[Finding]:
+    """The pipelines of which one more stage shortens the predicted timeline by 2 % or more, and what bounds it; a fix where
+    the document with that stage verifies."""
+    timeline = study.timeline
+    if not timeline.ended:
+        return
+    study.notes.append(f"predicted timeline: {bound(timeline)}")
+    for resource in study.document.resources:
+        if resource.pipeline is not None:
+            yield from _deeper(study, timeline, resource)
+
+
+def bound(timeline: Timeline) -> str:
+    """The busiest of engines and warps: "bounded by tensor core, busy 91 % of 21034 cycles". Where none is busy half of the
+    time, latencies bound it."""
+    busy = dict(timeline.busy)
+    for number, lane in enumerate(timeline.lanes):
+        if lane.kind == "warp":
+            bars = (b for b in timeline.bars if b.lane == number and b.kind in ("issue", "work"))
+            busy[f"warp {lane.name}"] = sum(b.end - b.start for b in bars)
+    if not busy or not timeline.total:
+        return "nothing is busy"
+    name = max(busy, key=lambda n: busy[n])
+    share = 100 * busy[name] // timeline.total
+    if share < HALF:
+        return f"bounded by latencies: the busiest, {name}, works {share} % of {timeline.total} cycles"
+    return f"bounded by {name}, busy {share} % of {timeline.total} cycles"
+
+
+def _deeper(study: Study, timeline: Timeline, resource: Resource) -> Iterator[Finding]:
+    more = (resource.pipeline.stages if resource.pipeline else 0) + 1
+    edit = SetPipeline(resource.name, "stages", more)
+    larger = edited(study.document, edit)
+    after = study.simulated(larger)
+    if not after.ended or after.total > timeline.total * (1 - LEAST):
+        return
+    objection = study.objection(larger)
+    gain = f"{timeline.total} to {after.total} cycles (-{100 - 100 * after.total // timeline.total} %)"
+    yield advice(
+        CODE,
+        NAME,
+        f"one more stage of {resource.name} would shorten the predicted timeline from {gain}",
+        resources=(resource.name,),
+        expected=f"{more} stages: {bound(after)}",
+        actual=f"{bound(timeline)}",
+        notes=(
+            f"as it is, it does not verify with {more} stages: {objection}"
+            if objection
+            else f"with {more} stages the document verifies again",
+        ),
+        fixes=() if objection else (Fix(f"give {resource.name} {more} stages", (edit,)),),
+    )
+
+
+def _copies(stages: int):
+    return document(
+        f"copies of 48 KiB, {stages} stages",
+        task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring("ab", stages, 49152),),
+    )
+
+
+HAZARD = Hazard(
+    code=CODE,
+    name=NAME,
+    rule="No pipeline holds up the predicted timeline for want of one stage.",
+    why="With too few stages producer and consumer take turns: the latency of each copy, or of each product, is waited for "
+    "instead of hidden behind the others.",
+    bad=_copies(2),
+    good=_copies(3),
+    advise=advise,
+)
