@@ -1,4 +1,7 @@
-"""Advice on a schedule that is safe: what it could do without, and what would make it faster. Costly, so never part of `verify`."""
+"""Advice on a schedule that is safe: what it could do without, and what would make it faster.
+
+It is proved by checking changed copies, which is costly: never a part of `verify`.
+"""
 
 from __future__ import annotations
 

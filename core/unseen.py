@@ -39,7 +39,9 @@ class Unseen:
         found = dict.fromkeys(self._hidden)
         for case, before in zip(self._cases, self._before, strict=True):
             new = self._unordered(machine, case) - before
-            found.update(dict.fromkeys(name for _, _, *names in new for name in names if name in self._written))
+            found.update(
+                dict.fromkeys(name for _, _, *names in new for name in names if name in self._written)
+            )
         return tuple(found)
 
     def _unordered(self, machine: Machine, case: Case) -> set[tuple[str, ...]]:

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
 from warpdraft.core.advice import advise
-from warpdraft.core.document import Document
 from warpdraft.core.findings import Finding, Severity
 from warpdraft.core.fixes import fixes_for
 from warpdraft.core.hazards import HAZARDS, Hazard
@@ -39,7 +38,8 @@ HEAD = """\
 
 Each rule is one file in `core/hazards/`: what it demands, why, a wrong schedule and its repair. Both schedules are shown
 here as the verifier reads them, with what it says about the wrong one; the right one is safe without any finding, and
-tests hold both to it. Advice (WD8xx) is given on request only, to schedules that are safe. `warpdraft explain CODE` prints the same page of one rule.
+tests hold both to it. Advice (WD8xx) is given on request only, to schedules that are safe. `warpdraft explain CODE`
+prints the same page of one rule.
 
 A finding is an **error**, which makes a schedule unsafe, a **warning** or **advice**, which do not. Codes are never
 renumbered. How findings are made, and what is not looked for, is in [verifier.md](verifier.md).

@@ -57,8 +57,8 @@ def advise(study: Study) -> Iterator[Finding]:
 
 def units(document: Document) -> Iterator[Unit]:
     """What can be taken out at once: an op with its unrolled copies, or all who meet at a barrier."""
-    for task in document.tasks:
-        for op in ops_of(task):
+    for role in document.tasks:
+        for op in ops_of(role):
             if op.kind in ALONE and op.copy_of in ("", op.id):
                 yield (op,)
     yield from meetings(document)
@@ -67,10 +67,10 @@ def units(document: Document) -> Iterator[Unit]:
 def meetings(document: Document) -> Iterator[Unit]:
     """The ops of each barrier: by the order in which each task does them, where all do the same number; else all at once."""
     found: dict[str, dict[tuple[str, OpKind], list[Op]]] = {}
-    for task in document.tasks:
-        for op in ops_of(task):
+    for role in document.tasks:
+        for op in ops_of(role):
             if op.kind in TOGETHER:
-                found.setdefault(op.target, {}).setdefault((task.name, op.kind), []).append(op)
+                found.setdefault(op.target, {}).setdefault((role.name, op.kind), []).append(op)
     for rows in found.values():
         if len({len(row) for row in rows.values()}) == 1:
             yield from zip(*rows.values(), strict=True)

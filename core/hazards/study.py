@@ -50,14 +50,16 @@ class Study:
         self.left()
         return simulate(document, {**default_values(self.document), **values})
 
-    def verified(self, document: Document, trip_counts: Mapping[str, tuple[int, ...]] | None = None) -> Report:
+    def verified(
+        self, document: Document, trip_counts: Mapping[str, tuple[int, ...]] | None = None
+    ) -> Report:
         """The report of a changed document, for ``trip_counts`` only if given."""
         report = self._check(document, trip_counts=trip_counts, budget=self.left())
         self.left()  # a check that ran out of time decides nothing
         return report
 
     def objection(self, document: Document, strict_lanes: bool = False) -> str:
-        """What the verifier finds worse in a changed ``document``: a new finding, or a verdict that says less; "" if nothing.
+        """What the verifier finds worse in a changed ``document``: a new finding, or a verdict that says less ("": nothing).
         ``strict_lanes``: also where lanes of a warp drift apart."""
         few = {name: (value,) for name, value in running(document).items()}
         for trip_counts in (few, None) if few else (None,):  # most objections show at once

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from warpdraft.app.advising import Advising
 from warpdraft.app.analysis import Child, Failed, Here, Spares, Unwanted
 from warpdraft.app.debugger import Debugger
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
@@ -18,6 +19,7 @@ from warpdraft.app.tools import TOOLS
 from warpdraft.app.values import Selection
 from warpdraft.app.views.findings import finding_key
 from warpdraft.core import edits
+from warpdraft.core.advice import Advice
 from warpdraft.core.findings import Finding, Fix, Report, Scope, Severity
 from warpdraft.core.store import DocumentError
 
@@ -250,6 +252,27 @@ def test_why_an_op_is_there():
     session.ask(answers.append, "why", wait)
     assert session.settle(60)
     assert answers[0].value["state"] in ("needed", "open", "redundant") and answers[0].value["lines"]
+    session.close()
+
+
+def test_advice_joins_the_findings_until_the_next_edit():
+    found = Finding(
+        "WD801", "x", Severity.ADVICE, "m", ops=("load.02",), fixes=(Fix("Rename it", (RENAME,)),)
+    )
+    session = new(sample.gemm(), advise=lambda document, report: Advice((found,), ("a note",)))
+    drawn = []
+    advising = Advising(session, lambda: drawn.append(advising.view()["state"]))
+    assert session.settle() and found not in session.report.value.findings
+    verdict = session.report.value.verdict
+    advising.ask()
+    assert session.settle() and drawn == ["asking", "given"] and advising.view()["notes"] == ["a note"]
+    assert session.report.value.findings[-1] == found and session.report.value.verdict == verdict
+    session.find_fixes(found)
+    assert session.settle() and session.fixes[finding_key(found)] == found.fixes
+    session.do(RENAME)
+    advising.forget()
+    assert session.settle() and found not in session.report.value.findings
+    assert advising.view() == {"state": "none", "notes": []}
     session.close()
 
 

@@ -169,7 +169,12 @@ def test_engines_do_not_hide_unmodelled_accesses():
     schedule = document(
         "stored and read back",
         task(
-            "left", 0, 1, work("scratch", "fill"), work("scratch", "tile", result="t"), sync("meet"),
+            "left",
+            0,
+            1,
+            work("scratch", "fill"),
+            work("scratch", "tile", result="t"),
+            sync("meet"),
             work("out", "get"),
         ),
         task("right", 4, 1, work("out", "get"), sync("meet")),

@@ -47,6 +47,16 @@ def test_json_has_the_documented_form(warpdraft, examples):
     assert wanted <= set(report["findings"][0])
 
 
+def test_advice_is_given_on_request_and_changes_no_verdict(warpdraft, examples):
+    path = examples / "gemm.warpdraft.json"
+    assert "WD803" not in warpdraft("check", path).out
+    ended = warpdraft("check", path, "--advice")
+    assert ended.code == 0 and "advice[WD803]" in ended.out and "note: predicted timeline" in ended.out
+    report = json.loads(warpdraft("check", path, "--advice", "--json").out)
+    assert report["verdict"] == "safe" and report["advice"]
+    assert {f["severity"] for f in report["findings"]} == {"advice"}
+
+
 def test_set_includes_both_ends(warpdraft, examples):
     path = examples / "persistent_gemm.warpdraft.json"
     report = json.loads(warpdraft("check", path, "--json", "--set", "k_tiles=2:5,tiles=1").out)
