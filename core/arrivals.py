@@ -29,6 +29,7 @@ from .document import (
 from .expressions import evaluate, symbols_of
 from .footprints import engine_of, tx_bytes
 from .interleave import stride_of, task_lane
+from .pipeline_groups import SHARED, arriving, filled_with, group_of, names_of, sharers
 from .routes import TMA, Routes, copied_to, routed
 from .tensor_core import COMMITTED
 from .tree import find_work
@@ -59,10 +60,22 @@ def producer_signal(document: Document, resource: Resource) -> str:
 
 def consumer_signal(document: Document, resource: Resource) -> Signal:
     """The `Signal` by which a release arrives on empty."""
+    return own_consumer_signal(releasing(document, resource))
+
+
+def own_consumer_signal(resource: Resource) -> Signal:
+    """The same, as ``resource``'s own pipeline says, whatever group it is in."""
     pipeline = resource.pipeline
     if pipeline.consumer_signal:
         return pipeline.consumer_signal
     return SIGNALS[pipeline.type][1] if pipeline.type in SIGNALS else Signal.WARP
+
+
+def releasing(document: Document, resource: Resource) -> Resource:
+    """The resource whose pipeline says how ``resource``'s empty barriers are arrived on: in a group that shares them, the
+    first member that no copies fill, so that all release as threads do (Task Scheduling's merged consumer)."""
+    found = sharers(document, resource, "empty")
+    return next((r for r in found if producer_signal(document, r) != TMA), found[0])
 
 
 def arrivals_by(signal: str, leader: bool, elected_lane: bool = False) -> int:
@@ -85,14 +98,28 @@ def routes(document: Document, resource: Resource) -> Routes:
 
 def full_count(document: Document, resource: Resource, cta: int = 0) -> int:
     """Arrival count of full in CTA ``cta``: as declared, else derived."""
-    declared = resource.pipeline.producer_count
+    declared = _declared_for_group(document, resource, "full")
+    if declared is None:
+        parts = [(r, r.pipeline.producer_count) for r in arriving(document, resource, "full")]
+        if any(n is not None for _, n in parts):  # of a member that leaves it out: what its own ops make
+            declared = sum(max(made_by(document, r, "full", cta)) if n is None else n for r, n in parts)
     return derived_full_count(document, resource, cta) if declared is None else declared
 
 
 def empty_count(document: Document, resource: Resource, cta: int = 0) -> int:
     """Arrival count of empty in CTA ``cta``: as declared, else derived."""
-    declared = resource.pipeline.consumer_count
+    declared = _declared_for_group(document, resource, "empty")
+    if declared is None:
+        declared = releasing(document, resource).pipeline.consumer_count
     return derived_empty_count(document, resource, cta) if declared is None else declared
+
+
+def _declared_for_group(document: Document, resource: Resource, side: str) -> int | None:
+    """The count that a group declares for the barriers that ``resource`` shares with other members."""
+    group = group_of(document, resource.name)
+    if group is None or group.pipeline is None or side not in SHARED[group.mode]:
+        return None
+    return group.pipeline.producer_count if side == "full" else group.pipeline.consumer_count
 
 
 def derived_full_count(document: Document, resource: Resource, cta: int = 0) -> int:
@@ -117,6 +144,12 @@ def made_on_empty(document: Document, resource: Resource, cta: int) -> int:
 
 def made_in_lanes(document: Document, resource: Resource, side: str, cta: int = 0) -> list[int]:
     """The arrivals of one generation on ``side`` ("full" or "empty"), by the lane of the stage (`core.interleave`)."""
+    made = [made_by(document, r, side, cta) for r in arriving(document, resource, side)]
+    return [sum(of[lane % len(of)] for of in made) for lane in range(max(map(len, made)))]
+
+
+def made_by(document: Document, resource: Resource, side: str, cta: int = 0) -> list[int]:
+    """Of those, the arrivals by ops on ``resource`` alone, where it shares the barrier."""
     found = routes(document, resource)
     if side == "full":
         signal = producer_signal(document, resource)
@@ -127,7 +160,11 @@ def made_in_lanes(document: Document, resource: Resource, side: str, cta: int = 
         reaching, parts = found.empty, found.consumes
     sources = [c for c, reached in enumerate(reaching) if cta in reached and parts[c]]
     return [
-        sum(_per_generation(t, resource, kind, signal, c, lane) for t in document.tasks for c in sources)
+        sum(
+            _per_generation(document, t, resource, kind, signal, c, lane)
+            for t in document.tasks
+            for c in sources
+        )
         for lane in range(stride_of(resource, kind.value))
     ]
 
@@ -164,8 +201,8 @@ def _filling(document: Document, resource: Resource, lane: int) -> Iterator[tupl
 
 
 def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: Op, cta: int = 0) -> int:
-    """Bytes that copies into ``resource`` between ``acquire`` and the next commit, in schedule order, complete on the full
-    barrier of CTA ``cta``, whichever CTA of the cluster issues them.
+    """Bytes that copies into ``resource`` (and what is filled with it) between ``acquire`` and the next commit, in schedule
+    order, complete on the full barrier of CTA ``cta``, whichever CTA of the cluster issues them.
 
     A copy in a loop within the bracket counts once for each iteration, or once where that number is known only at run time
     (WD203 says so).
@@ -177,36 +214,39 @@ def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: O
             opening = first_acquire(task, resource, source)  # that CTA opens the stage elsewhere
         if opening is None or not found.produces[source]:
             continue
-        for op, work, loops, alone in _bracket(resource, task, opening, source):
-            for reached, share in copied_to(document, resource, found, op, work, source, alone):
+        for op, member, work, loops, alone in _bracket(document, resource, task, opening, source):
+            for reached, share in copied_to(document, member, found, op, work, source, alone):
                 if found.landing[reached] == cta:
-                    total += tx_bytes(resource, work, op, task, share) * _times(loops)
+                    total += tx_bytes(member, work, op, task, share) * _times(loops)
     return total
 
 
 def bracket_copies(
-    resource: Resource, task: Task, acquire: Op
+    document: Document, resource: Resource, task: Task, acquire: Op
 ) -> Iterator[tuple[Op, Work, tuple[Loop, ...]]]:
     """The copies between ``acquire`` and the next commit, with the loops around each that are not around the acquire."""
-    return ((op, work, loops) for op, work, loops, _ in _bracket(resource, task, acquire))
+    return ((op, work, loops) for op, _, work, loops, _ in _bracket(document, resource, task, acquire))
 
 
 def _bracket(
-    resource: Resource, task: Task, acquire: Op, cta: int | None = None
-) -> Iterator[tuple[Op, Work, tuple[Loop, ...], bool]]:
-    """The same for one CTA, and whether it alone issues each copy."""
+    document: Document, resource: Resource, task: Task, acquire: Op, cta: int | None = None
+) -> Iterator[tuple[Op, Resource, Work, tuple[Loop, ...], bool]]:
+    """The same for one CTA, with the resource of each copy, and whether that CTA alone issues it."""
     around: tuple[Loop, ...] | None = None
+    filled = {r.name: r for r in filled_with(document, resource)}
+    names = {resource.name, *filled, *names_of(document, resource)}
     for op, loops, alone in _ops_around(task.body, cta):
-        if op.target != resource.name:
+        if op.target not in names:
             continue
         if op.id == acquire.id:
             around = loops
         elif around is not None and op.kind is OpKind.COMMIT:
             return
-        elif around is not None and op.kind is OpKind.WORK:
-            work = find_work(resource, op.work)
-            if work and work.role == "producer" and engine_of(resource, work) is Engine.TMA:
-                yield op, work, tuple(loop for loop in loops if loop not in around), alone
+        elif around is not None and op.kind is OpKind.WORK and op.target in filled:
+            member = filled[op.target]
+            work = find_work(member, op.work)
+            if work and work.role == "producer" and engine_of(member, work) is Engine.TMA:
+                yield op, member, work, tuple(loop for loop in loops if loop not in around), alone
 
 
 def _times(loops: Sequence[Loop]) -> int:
@@ -247,11 +287,11 @@ def first_acquire(task: Task, resource: Resource, cta: int | None = None) -> Op 
 
 
 def _per_generation(
-    task: Task, resource: Resource, kind: OpKind, signal: str, cta: int, stage_lane: int
+    document: Document, task: Task, resource: Resource, kind: OpKind, signal: str, cta: int, stage_lane: int
 ) -> int:
     """Arrivals of CTA ``cta``'s first op of ``kind`` on a stage of ``resource`` that lane ``stage_lane`` owns: all such
     ops of a task serve successive generations."""
-    found = _first_with_election(task.body, resource.name, (kind,), cta)
+    found = _first_with_election(task.body, names_of(document, resource), (kind,), cta)
     stride = stride_of(resource, kind.value)
     own = task_lane(task, resource, stride)
     if found is None or task.num_warps < 1 or own not in (None, stage_lane):
@@ -267,7 +307,7 @@ def _per_generation(
 
 def _first_with_election(
     nodes: Sequence[Node],
-    target: str,
+    targets: Sequence[str],
     kinds: Sequence[OpKind],
     cta: int,
     warp: int | None = None,
@@ -275,14 +315,14 @@ def _first_with_election(
 ) -> tuple[int | None, bool, Op] | None:
     for node in nodes:
         if isinstance(node, Op):
-            if node.kind in kinds and node.target == target:
+            if node.kind in kinds and node.target in targets:
                 return warp, lane, node
             continue
         if not runs_in(node, cta):
             continue
         elected = isinstance(node, Guard) and node.kind is GuardKind.ELECT_WARP
         one_lane = lane or (isinstance(node, Guard) and node.kind is GuardKind.ELECT_LANE)
-        found = _first_with_election(node.body, target, kinds, cta, node.warp if elected else warp, one_lane)
+        found = _first_with_election(node.body, targets, kinds, cta, node.warp if elected else warp, one_lane)
         if found:
             return found
     return None

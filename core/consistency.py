@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from .cursors import CONSUMING, PRODUCING
 from .document import Document, Guard, Loop, Mbarrier, Node, Op, OpKind, Pipeline, Storage
 from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
 from .op_integers import expressions_of
@@ -35,6 +36,7 @@ TARGETS = {
         OpKind.MBARRIER_INVAL,
     ),
 }
+GROUPED = PRODUCING | CONSUMING  # ops that a pipeline group may have too
 PARITIES = (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)  # whose count is a parity
 MAYBE = (OpKind.TMEM_ALLOC, OpKind.TMEM_DEALLOC, OpKind.FENCE_TENSORMAP)  # a resource, or all of a kind
 TARGET_OF = {kind: what for what, kinds in TARGETS.items() for kind in kinds}
@@ -52,6 +54,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         ("barriers", "named barrier"),
         ("mbarriers", "mbarrier"),
         ("groups", "async group"),
+        ("pipeline_groups", "pipeline group"),
     ):
         for i, item in enumerate(getattr(document, field)):
             if not item.name:
@@ -74,6 +77,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         yield from _stages(f"resources[{i}].storage", resource.storage)
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
+    yield from _pipeline_groups(document, names)
     for i, mbarrier in enumerate(document.mbarriers):
         yield from _stages(f"mbarriers[{i}]", mbarrier)
     yield from _doubled("symbols", "symbol", [s.name for s in document.symbols])
@@ -87,6 +91,20 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
 def _stages(path: str, staged: Pipeline | Storage | Mbarrier | None) -> Iterator[tuple[str, str]]:
     if staged is not None and isinstance(staged.stages, int) and staged.stages < 1:
         yield f"{path}.stages", f"there is at least 1 stage, not {staged.stages}"
+
+
+def _pipeline_groups(document: Document, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    known: dict[str, str] = {}  # member -> its group
+    for i, group in enumerate(document.pipeline_groups):
+        if not group.members:
+            yield f"pipeline_groups[{i}].members", f"{group.name} has no members; name at least one resource"
+        for j, member in enumerate(group.members):
+            yield from _resource(f"pipeline_groups[{i}].members[{j}]", member, names)
+            if member in known:
+                text = f"{member!r} is a member of {known[member]} already; a resource is in one group"
+                yield f"pipeline_groups[{i}].members[{j}]", text
+            known[member] = group.name
+        yield from _stages(f"pipeline_groups[{i}].pipeline", group.pipeline)
 
 
 def _kernel(document: Document) -> Iterator[tuple[str, str]]:
@@ -140,7 +158,7 @@ def _target(path: str, op: Op, names: dict[str, str]) -> Iterator[tuple[str, str
             yield f"{path}.target", f"{op.kind} has no target; remove {op.target!r}"
     elif op.target not in names:
         yield f"{path}.target", f"nothing is called {op.target!r}; declare it or name another {wanted}"
-    elif names[op.target] != wanted:
+    elif names[op.target] != wanted and not (names[op.target] == "pipeline group" and op.kind in GROUPED):
         yield f"{path}.target", f"{op.kind} needs a {wanted}, but {op.target!r} is a {names[op.target]}"
 
 

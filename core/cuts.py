@@ -210,7 +210,7 @@ class Uses:
                     self.turns.add((w, machine.cluster))
         everyone = frozenset(range(len(program.streams)))
         self.waiters = [
-            frozenset(asked.get((b.resource, b.side, b.cta), ()))
+            frozenset(w for name in b.pipelines for w in asked.get((name, b.side, b.cta), ()))
             if b.kind is BarrierKind.MBARRIER
             else everyone
             for b in program.barriers

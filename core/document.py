@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .expressions import Integer, Symbol
-from .kinds import Engine, GuardKind, OpKind, Signal, Space
+from .kinds import Engine, GuardKind, OpKind, PipelineGroupMode, Signal, Space
 
 Value = None | bool | int | float | str | tuple["Value", ...]
 Parameters = tuple[tuple[str, Value], ...]
@@ -248,6 +248,18 @@ class AsyncGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineGroup:
+    """Resources ``members`` whose pipelines hand their stages on together, with the mbarriers and ops that its mode says
+    (`core.pipeline_groups`). ``pipeline``: what was declared for the group itself; None: it follows from the members."""
+
+    name: str
+    mode: PipelineGroupMode
+    members: tuple[str, ...]
+    pipeline: Pipeline | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A role: a schedule on ``num_warps`` warps from ``warp_idx``; it reads ``src`` and writes ``dst`` resources."""
 
@@ -303,7 +315,8 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole schedule. Names of resources, barriers, mbarriers and groups share one namespace; op ids are unique.
+    """A whole schedule. Names of resources, barriers, mbarriers, groups and pipeline groups share one namespace; op ids are
+    unique.
 
     ``roots`` are resources that the graph names and makes from nothing. ``smem_capacity`` (bytes) and ``tmem_capacity``
     (columns) lower what one CTA may use; None: what the target has. ``ctas_per_sm`` CTAs are to run on a multiprocessor at
@@ -325,3 +338,4 @@ class Document:
     tmem_capacity: int | None = None
     roots: tuple[str, ...] = ()
     ctas_per_sm: int = 1
+    pipeline_groups: tuple[PipelineGroup, ...] = ()

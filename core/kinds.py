@@ -89,6 +89,14 @@ class OpKind(StrEnum):
     CLUSTER_WAIT = "cluster_wait"
 
 
+class PipelineGroupMode(StrEnum):
+    """Which side of a group of pipelines is driven for all members at once; see `core.pipeline_groups`."""
+
+    Merge = "Merge"
+    Fork = "Fork"
+    FusedMerge = "FusedMerge"
+
+
 class GuardKind(StrEnum):
     """When a guarded block runs."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .document import Document, Resource, Space
 from .occupancy import ctas_per_sm, smem_share
+from .pipeline_groups import sharers
 
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
 TMEM_CAPACITY = 512  # columns
@@ -36,7 +37,12 @@ def tmem_capacity(document: Document) -> int:
 
 def layout(document: Document) -> Layout:
     """Mbarriers first, then resources in document order, each aligned; the phases of an alias group overlap."""
-    barriers = 2 * sum(r.pipeline.stages for r in document.resources if r.pipeline)
+    barriers = sum(
+        r.pipeline.stages
+        for r in document.resources
+        for side in (("full", "empty") if r.pipeline else ())
+        if sharers(document, r, side)[0] is r
+    )
     barriers += sum(m.stages for m in document.mbarriers)
     offsets: dict[str, int] = {}
     smem = _place(document, Space.SMEM, barriers * MBARRIER_BYTES, offsets)

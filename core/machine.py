@@ -23,6 +23,7 @@ from .grid_dependency import GridDependency, grid_dependency
 from .implied import implied_reads
 from .interleave import CURSORS, PLAIN, first_use, warps_are_lanes
 from .layout import layout
+from .pipeline_groups import done_once, group_of, sharers, spelled_out
 from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
 from .retries import retries
@@ -38,11 +39,14 @@ from .tree import ops_of, walk
 LEADER_ENGINES = (Engine.TMA, *COMMITTED)
 
 
+SIDES = (("full", full_count), ("empty", empty_count))  # of a pipeline, with their counts
+
+
 class Machine:
     """The parts of a document that do not depend on trip counts, looked up once."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
+        self.document = document = spelled_out(document)
         self.resources = {r.name: r for r in document.resources}
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
         self.groups = {g.name: g.kind for g in document.groups}
@@ -88,9 +92,12 @@ class Machine:
     def _add_barriers(self, cta: int) -> None:
         document = self.document
         for r in document.resources:
-            if r.pipeline:
-                self._add(r.name, "full", full_count(document, r, cta), cta)
-                self._add(r.name, "empty", empty_count(document, r, cta), cta)
+            for side, count in SIDES if r.pipeline else ():
+                share = sharers(document, r, side)
+                if share[0] is r:
+                    self._add(r.name, side, count(document, r, cta), cta, tuple(m.name for m in share))
+                    place = self.first[r.name, side]
+                    self.first |= {(m.name, side): place for m in share}
         for m in document.mbarriers:
             self._add(
                 m.name, "raw", derived_raw_count(document, m.name, cta) if m.count is None else m.count, cta
@@ -106,12 +113,14 @@ class Machine:
                 Barrier(label, BarrierKind.NAMED, self.meeting[b.name], b.name, "named", cta=cta)
             )
 
-    def _add(self, name: str, side: str, count: int, cta: int) -> None:
+    def _add(self, name: str, side: str, count: int, cta: int, share: tuple[str, ...] = ()) -> None:
         self.first.setdefault((name, side), len(self.barriers))
-        for stage in range(self._stages[name]):
-            place = f"{in_cta(name, cta)}[{stage}]"
+        shared, group = share if len(share) > 1 else (), group_of(self.document, name)
+        called = group.name if shared and group else name
+        for stage in range(max(self._stages[n] for n in share or (name,))):
+            place = f"{in_cta(called, cta)}[{stage}]"
             label = place if side == "raw" else f"{side} {place}"
-            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage, cta))
+            self.barriers.append(Barrier(label, BarrierKind.MBARRIER, count, name, side, stage, cta, shared))
 
     def armed_by(self, resource: Resource, task: Task, op: Op, cta: int = 0) -> int:
         """Transaction bytes that the acquire ``op`` arms on the full barrier of CTA ``cta``."""
@@ -119,6 +128,23 @@ class Machine:
         if key not in self._armed:
             self._armed[key] = armed_bytes(self.document, resource, task, op, cta)
         return self._armed[key]
+
+    @cached_property
+    def done_once(self) -> frozenset[tuple[str, str]]:
+        """The (pipeline, op) that another member of its group does for it: here they only move cursors."""
+        return done_once(self.document)
+
+    @cached_property
+    def together(self) -> tuple[frozenset[tuple[str, int]], ...]:
+        """The (pipeline, CTA) that move on by the same number of stages: those that share or reach each other's barriers."""
+        found: list[frozenset[tuple[str, int]]] = []
+        grouped = [g.members for g in self.document.pipeline_groups]
+        for names in (*grouped, *((n,) for n in self.routes if not group_of(self.document, n))):
+            known = [n for n in names if n in self.routes]
+            everywhere = self.crossing.intersection(known)
+            ranks = [range(self.ctas)] if everywhere else [(cta,) for cta in range(self.ctas)]
+            found += [frozenset((n, cta) for n in known for cta in of) for of in ranks]
+        return tuple(of for of in found if len(of) > 1)
 
     @cached_property
     def crossing(self) -> frozenset[str]:

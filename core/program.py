@@ -101,7 +101,8 @@ class BarrierKind(IntEnum):
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """One barrier object. ``count``: arrivals of an mbarrier, warps of a named barrier. ``side`` is "full" or "empty" of
-    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"; ``cta`` has it in its memory."""
+    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"; ``cta`` has it in its memory. Where
+    pipelines ``share`` it, ``resource`` is the first of them."""
 
     name: str
     kind: BarrierKind
@@ -110,6 +111,12 @@ class Barrier:
     side: str
     stage: int = 0
     cta: int = 0
+    share: tuple[str, ...] = ()
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The resources whose stage it guards."""
+        return self.share or (self.resource,)
 
 
 class Stray(NamedTuple):

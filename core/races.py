@@ -79,7 +79,9 @@ class Races:
         }
         self.pieces, self.bounds = _segments({a[1:4] for accesses, _ in distinct.values() for a in accesses})
         count = len(self.bounds)
-        self.gates = {(b.resource, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers)}
+        self.gates = {
+            (n, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers) for n in b.pipelines
+        }
         self.planned: list[tuple[Access, ...]] = []  # kept alive: plans go by identity
         for accesses, cta in distinct.values():
             self.plan(accesses, cta)

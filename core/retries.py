@@ -73,7 +73,10 @@ def _is_retry(
     peeks: set[tuple],
     resources: dict[str, Resource],
 ) -> bool:
-    op = guard.body[0] if len(guard.body) == 1 else None
+    alone = (
+        len({n.id for n in guard.body}) == 1
+    )  # what one op of a pipeline group is spelled out into counts as one
+    op = guard.body[0] if alone else None
     if (
         not isinstance(op, Op)
         or (guard.token, TWINS.get(op.kind), op.target, op.stage, op.count) not in peeks

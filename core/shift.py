@@ -104,10 +104,10 @@ class _Comparison:
                 self.need(self.moved.setdefault((key[0], self.streams[w].cta), step) == step)
         for w in range(self.n):
             self.shift[w] = two.at[w] - one.at[w]
-        for name in self.machine.crossing & {name for name, _ in self.moved}:  # one ring of the whole cluster
-            steps = {step for (other, _), step in self.moved.items() if other == name}
-            self.need(len(steps) == 1)
-            self.moved |= dict.fromkeys(((name, cta) for cta in range(self.machine.ctas)), *steps)
+        for together in self.machine.together:
+            steps = {self.moved[place] for place in together if place in self.moved}
+            self.need(len(steps) < 2)
+            self.moved |= dict.fromkeys(together, *steps) if steps else {}
         for (name, cta), step in self.moved.items():
             stages = max(1, self.machine.resources[name].pipeline.stages)
             self.need(name not in self.growth.fixed or step % stages == 0)

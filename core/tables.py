@@ -62,6 +62,8 @@ def _declarations(document: Document) -> Iterable[str]:
         yield f"{mbarrier.name}: {mbarrier.stages} mbarrier(s), count {count}{scope}"
     for group in document.groups:
         yield f"{group.name}: {group.kind} groups"
+    for pipelines in document.pipeline_groups:
+        yield f"{pipelines.name}: {pipelines.mode} group of {', '.join(pipelines.members)}"
 
 
 def _resource(document: Document, resource: Resource) -> str:

@@ -59,6 +59,7 @@ class _Module:
             *self.document.barriers,
             *self.document.mbarriers,
             *self.document.groups,
+            *self.document.pipeline_groups,
         ]
         self.objects = {thing.name: self.names.new(thing.name) for thing in everything}
         self.schedules()
@@ -156,6 +157,15 @@ class _Module:
             arguments = [literal(group.kind.value), f"name={literal(group.name)}"]
             self.lines.add_call(f"{self.objects[group.name]} = {self.imports('AsyncGroup')}", arguments)
 
+        for pipelines in self.document.pipeline_groups:
+            arguments = [f"name={literal(pipelines.name)}", f"members={self.listed(pipelines.members)}"]
+            arguments.append(f"mode={literal(pipelines.mode.value)}")
+            if pipelines.pipeline is not None:
+                arguments.append(f"pipeline_config={self.resources.pipeline(pipelines.pipeline)[1]}")
+            self.lines.add_call(
+                f"{self.objects[pipelines.name]} = {self.imports('PipelineGroup')}", arguments
+            )
+
     def manager(self) -> None:
         """Tasks, graph and kernel."""
         document, tasks = self.document, []
@@ -212,7 +222,15 @@ class _Module:
         natural |= dict.fromkeys(document.roots)
         for task in document.tasks:
             natural |= dict.fromkeys(used_objects(task.body))
-        kinds = (document.resources, document.barriers, document.mbarriers, document.groups)
+        for name in list(natural):
+            natural |= {g.name: None for g in document.pipeline_groups if name in g.members}
+        kinds = (
+            document.resources,
+            document.barriers,
+            document.mbarriers,
+            document.groups,
+            document.pipeline_groups,
+        )
         in_order = all(
             [t.name for t in kind] == [n for n in natural if n in {t.name for t in kind}] for kind in kinds
         )

@@ -14,6 +14,7 @@ from .document import (
     NamedBarrier,
     Node,
     Op,
+    PipelineGroup,
     Resource,
     Task,
     Work,
@@ -44,9 +45,18 @@ def find_work(resource: Resource | None, name: str) -> Work | None:
     return next((w for w in resource.works if w.name == name), None) if resource else None
 
 
-def find_target(document: Document, name: str) -> Resource | NamedBarrier | Mbarrier | AsyncGroup | None:
+Target = Resource | NamedBarrier | Mbarrier | AsyncGroup | PipelineGroup
+
+
+def find_target(document: Document, name: str) -> Target | None:
     """Whatever an op's target ``name`` refers to."""
-    for kind in (document.resources, document.barriers, document.mbarriers, document.groups):
+    for kind in (
+        document.resources,
+        document.barriers,
+        document.mbarriers,
+        document.groups,
+        document.pipeline_groups,
+    ):
         for item in kind:
             if item.name == name:
                 return item

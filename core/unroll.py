@@ -215,7 +215,8 @@ class WarpWalk:
         elif kind in PIPELINE_KINDS:
             resource = self.machine.resources.get(op.target)
             if resource and resource.pipeline:
-                getattr(self, kind)(op, resource)
+                if (op.target, kind) not in self.machine.done_once:
+                    getattr(self, kind)(op, resource)
                 self.move(op)
         elif kind in GROUP_KINDS:
             if op.target in self.machine.groups:
@@ -272,7 +273,11 @@ class WarpWalk:
             return
         empty = self.number(resource, "empty", stage, self.stream.cta)
         self.emit(EventKind.WAIT, op, empty, generation - 1, stage=stage)
-        if self.machine.producer[resource.name] == TMA and self.leads(resource.name, "acquire"):
+        arms = (
+            self.machine.producer[resource.name] == TMA
+            and (resource.name, "arm") not in self.machine.done_once
+        )
+        if arms and self.leads(resource.name, "acquire"):
             self.arm(op, resource, stage)
 
     def arm(self, op: Op, resource: Resource, stage: int) -> None:

@@ -27,6 +27,7 @@ from .long_loops import Meant, generalised
 from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
+from .pipeline_groups import spelled_out
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
@@ -64,7 +65,7 @@ def verify(
     ``trip_counts`` gives the values of some symbols instead of the default ones. ``strict_lanes``: lanes of a warp may drift
     apart. ``budget`` is in seconds.
     """
-    start = perf_counter()
+    start, document = perf_counter(), spelled_out(document)
     search = _Search(document, trip_counts, start + budget)
     search.collector.add(finding for h in HAZARDS for finding in h.check(document))
     search.reason = too_large(document)

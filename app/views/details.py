@@ -105,6 +105,9 @@ def _texts(document: Document) -> dict[str, list[str]]:
     texts["document"] += [f"CTAs on a multiprocessor {document.ctas_per_sm}"] * (document.ctas_per_sm != 1)
     texts["document"] += [f"symbol {symbol.name}, at least {symbol.min}" for symbol in document.symbols]
     texts["groups"] = [f"{group.name}: {group.kind.value}" for group in document.groups]
+    texts["groups"] += [
+        f"{g.name}: {g.mode.value} of {', '.join(g.members)}" for g in document.pipeline_groups
+    ]
     texts["works"] = [
         f"{r.name}.{w.name}({', '.join(w.parameters)}) {w.role} {w.engine.value if w.engine else ''}".rstrip()
         for r in document.resources

@@ -184,6 +184,7 @@ def _alike(document: Document, task: Task, op: Op) -> list[str]:
         *document.barriers,
         *document.mbarriers,
         *document.groups,
+        *(g for g in document.pipeline_groups if used.intersection(g.members)),
     )
     return [item.name for item in items if op.kind in kinds_of(item)]
 

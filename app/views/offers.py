@@ -54,6 +54,9 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
         resource = find_resource(document, name)
         if resource is not None:
             found += [(name, op) for op in _resource_ops(resource, task)]
+    for pipelines in document.pipeline_groups:
+        if {*task.src, *task.dst}.intersection(pipelines.members):
+            found += [(pipelines.name, Op("", kind, pipelines.name)) for kind in kinds_of(pipelines)]
     for group in document.groups:
         for kind in kinds_of(group):
             count = None if kind is OpKind.GROUP_COMMIT else 0

@@ -35,7 +35,11 @@ def resources_view(document: Document) -> dict[str, Any]:
             for m in document.mbarriers
         ],
         "symbols": [{"name": s.name, "min": s.min} for s in document.symbols],
-        "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups],
+        "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups]
+        + [
+            {"name": g.name, "detail": f"{g.mode.value} of {', '.join(g.members)}", "fields": []}
+            for g in document.pipeline_groups
+        ],
         "tasks": [
             {
                 "name": t.name,

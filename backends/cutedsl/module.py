@@ -76,6 +76,10 @@ class Module:
             raise LoweringError(f"trip counts that differ from tile to tile are not lowered ({per_tile[0]})")
         if self.document.cluster != (1, 1, 1):
             raise LoweringError(f"clusters are not lowered yet: the document has {self.document.cluster}")
+        if self.document.pipeline_groups:
+            raise LoweringError(
+                f"pipeline groups are not lowered yet: the document has {self.document.pipeline_groups[0].name}"
+            )
         for resource in self.document.resources:
             if resource.pipeline and resource.pipeline.interleave != PLAIN:
                 strides = resource.pipeline.interleave

@@ -10,9 +10,11 @@ from .. import document
 from ..document import Document, Edge, Node, OpKind, Space
 from ..expressions import Symbol
 from ..op_integers import symbols_used
+from ..pipeline_groups import spelled_nodes
 from ..tree import walk
 from . import lowering
 from .errors import ScheduleError, refuse
+from .groups import PipelineGroup
 from .memory import LayoutAllocator, SmemAllocator
 from .naming import Names, used_by
 from .recording import CapturedNode, CapturedOp
@@ -31,7 +33,9 @@ def assemble(
     base: Document,
 ) -> Document:
     """``base`` with everything in it. Raises ScheduleError for names that clash and memory that cannot be represented."""
-    names = Names([*first, *_objects(tasks, graph)])
+    objects = [*first, *_objects(tasks, graph)]
+    groups = [r.pipeline_group for r in objects if getattr(r, "pipeline_group", None) is not None]
+    names = Names([*objects, *groups])
     task_names = _task_names(tasks)
     bodies = [
         lowering.only_in_cta(lowering.nodes(t.schedule.body, n, names), n, t.run_only_on_cta_id)
@@ -40,13 +44,13 @@ def assemble(
     resources = [
         lowering.resource_record(r, names, _unnamed_calls(r, tasks), _releasing_warps(r, tasks))
         for r in names.objects
-        if isinstance(r, MemoryResource)
+        if isinstance(r, MemoryResource) and not isinstance(r, PipelineGroup)
     ]
     return replace(
         base,
         symbols=_symbols(symbols, [s for body in bodies for s in symbols_used(body)]),
         resources=(
-            *_with_aliases(_with_split_cursors(resources, bodies), names, allocators),
+            *_with_aliases(_with_split_cursors(resources, _spelled(bodies, names)), names, allocators),
             *_unowned(names, allocators),
         ),
         graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
@@ -126,7 +130,8 @@ def _unnamed_calls(resource: MemoryResource, tasks: Sequence[Task]) -> set[str]:
 
 def _releasing_warps(resource: MemoryResource, tasks: Sequence[Task]) -> int:
     def releases(task: Task) -> bool:
-        return any(op.target is resource and op.kind is OpKind.RELEASE for op in _ops(task.schedule.body))
+        meant = (resource, resource.pipeline_group)
+        return any(op.target in meant and op.kind is OpKind.RELEASE for op in _ops(task.schedule.body))
 
     return sum(task.num_warps for task in tasks if releases(task))
 
@@ -142,6 +147,12 @@ def _symbols(first: list[Symbol], used: list[Symbol]) -> tuple[Symbol, ...]:
         if known.per_tile != symbol.per_tile:
             raise refuse(f"symbol {symbol.name!r} is per_tile in one place and not in another")
     return tuple(found.values())
+
+
+def _spelled(bodies: list[tuple[Node, ...]], names: Names) -> list[tuple[Node, ...]]:
+    """``bodies`` with each op of a group as one of each of its members."""
+    groups = {names[g]: [names[m] for m in g.members] for g in names.objects if isinstance(g, PipelineGroup)}
+    return [spelled_nodes(body, groups) for body in bodies]
 
 
 def _with_split_cursors(

@@ -15,10 +15,6 @@ from .runtime import RunTimeInteger, run_time_integer
 from .tokens import DataFlowToken, Tokens, declared, named_results
 from .works import WorkSpec, plain, return_names, works_of
 
-GROUP_OPS = {  # what a group does for its members, by its mode
-    "Merge": (OpKind.RELEASE,),
-    "FusedMerge": (OpKind.TRY_WAIT, OpKind.WAIT, OpKind.RELEASE),
-}
 RESERVED = (
     "stage",
     "footprint",
@@ -33,16 +29,12 @@ def pipeline_op(
     recorder: Recorder, resource: Any, kind: OpKind, /, *positional: Any, **reserved: Any
 ) -> DataFlowToken | Tokens:
     """Record an op of the resource's pipeline. Raises ScheduleError for arguments that it cannot have."""
-    members = _members(resource, kind)
     if positional:
         raise refuse(f"{kind.value}() takes no positional arguments, and is given {positional[0]!r}")
     if unknown := set(reserved) - set(RESERVED) | {"multicast", "cta"} & set(reserved):
         raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
     variable = stored_as(sys._getframe(1))
-    *others, last = members
-    for member in others:
-        _results(recorder, recorder.op(kind, member), {}, "", ())
-    op = recorder.op(kind, last)
+    op = recorder.op(kind, resource)
     return _results(recorder, op, reserved, variable or f"{kind.value}_result", ())
 
 
@@ -122,30 +114,3 @@ def _ordered(bound: dict[str, Any], spec: WorkSpec | None) -> list[tuple[str, An
         elif parameter.default is not parameter.empty:
             known.append((name, parameter.default))
     return known + list(bound.items())
-
-
-def _members(resource: Any, kind: OpKind) -> list[Any]:
-    """The resources that a pipeline op of ``resource`` is for: the members of a group, where the group has this op.
-
-    Members of a Merge share their empty barriers, those of a FusedMerge their full barriers too. One op of the group waits
-    for, or arrives on, what the same op of each member would. Raises ScheduleError where group and member are mixed up.
-    """
-    is_group = getattr(type(resource), "is_pipeline_group", False)
-    group = resource if is_group else resource.pipeline_group
-    if group is None:
-        return [resource]
-    mode = str(getattr(group.mode, "value", group.mode))
-    if mode == "Fork":
-        raise refuse(f"{group.name!r} is a PipelineGroup of mode Fork: driving it is not supported yet")
-    own = GROUP_OPS[mode]
-    if is_group and kind not in own:
-        raise refuse(
-            f"the {mode} group {group.name!r} has no {kind.value}(): call it on a member, such as "
-            f"{group.name or 'group'}.{group.members[0].name or 'member'}.{kind.value}()"
-        )
-    if not is_group and kind in own:
-        raise refuse(
-            f"{kind.value}() of {resource.name!r} is that of its whole {mode} group: "
-            f"call {group.name or 'group'}.{kind.value}()"
-        )
-    return list(group.members) if is_group else [resource]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, IntFlag, StrEnum
 
+from ..kinds import PipelineGroupMode as PipelineGroupMode
+
 
 class PipelineType(StrEnum):
     """Kind of producer and of consumer: Tma (bulk copies), Umma (tensor core, one commit), Async (threads), ClcFetch."""
@@ -41,14 +43,6 @@ class TileSchedulerType(StrEnum):
 
     StaticPersistent = "StaticPersistent"
     ClcDynamicPersistent = "ClcDynamicPersistent"
-
-
-class PipelineGroupMode(StrEnum):
-    """Which side of a group of pipelines is driven by one task."""
-
-    Merge = "Merge"
-    Fork = "Fork"
-    FusedMerge = "FusedMerge"
 
 
 class PipelineOp(Enum):

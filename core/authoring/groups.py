@@ -15,9 +15,9 @@ class PipelineGroup(MemoryResource):
     """Pipelines of ``members``, of which one task drives one side together; ``group.name_of_a_member`` is that member.
 
     ``Merge``: each member has its producer, one task consumes all and releases them by ``group.release()``. ``FusedMerge``:
-    it waits by ``group.wait()`` too. The document holds the members, each with its own barriers: an op of the group is one
-    of each member, which blocks and wakes the same warps as the shared barrier. ``Fork`` can be declared; driving it is not
-    supported yet (ScheduleError). Tasks and the graph name the members.
+    it waits by ``group.wait()`` too. ``Fork``: one task fills all and hands them on by ``group.commit()``. The members share
+    the barriers of that side (`core.pipeline_groups`); all other ops are those of a member, and WD216 says where the two
+    are mixed up. Tasks and the graph name the members. ``pipeline_config`` may say what otherwise follows from the members.
     """
 
     is_pipeline_group: ClassVar[bool] = True

@@ -10,6 +10,7 @@ from .. import document
 from ..document import Engine, Signal, Space
 from .errors import ScheduleError
 from .footprints import footprint
+from .groups import PipelineGroup
 from .memory import SmemAllocation
 from .naming import Names
 from .pipelines import PipelineConfig
@@ -242,6 +243,17 @@ def named_records(names: Names) -> dict[str, tuple[Any, ...]]:
             document.Mbarrier(names[o], o.count, o.stages, o.source, o.scope, o.address)
             for o in names.objects
             if isinstance(o, MBarrier)
+        ),
+        "pipeline_groups": tuple(
+            document.PipelineGroup(
+                names[o],
+                document.PipelineGroupMode(str(getattr(o.mode, "value", o.mode))),
+                tuple(names[m] for m in o.members),
+                pipeline_record(o, 0),
+                o.source,
+            )
+            for o in names.objects
+            if isinstance(o, PipelineGroup)
         ),
         "groups": tuple(
             document.AsyncGroup(names[o], o.kind, o.source)

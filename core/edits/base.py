@@ -64,6 +64,7 @@ def with_bodies(document: Document, change: Callable[[trees.Body], trees.Body]) 
 def declared_names(document: Document) -> set[str]:
     """The namespace that resources, barriers, mbarriers and groups share."""
     groups: Iterable = (*document.resources, *document.barriers, *document.mbarriers, *document.groups)
+    groups = (*groups, *document.pipeline_groups)
     return {item.name for item in groups}
 
 

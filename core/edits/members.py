@@ -16,9 +16,11 @@ from ..document import (
     Node,
     Op,
     OpKind,
+    PipelineGroup,
     Resource,
     Task,
 )
+from ..pipeline_groups import OWN_OPS, group_of
 from ..tree import walk
 from . import trees
 from .base import (
@@ -32,12 +34,13 @@ from .base import (
     with_task,
 )
 
-Declared = Resource | NamedBarrier | Mbarrier | AsyncGroup
+Declared = Resource | NamedBarrier | Mbarrier | AsyncGroup | PipelineGroup
 _GROUPS: dict[type, str] = {
     Resource: "resources",
     NamedBarrier: "barriers",
     Mbarrier: "mbarriers",
     AsyncGroup: "groups",
+    PipelineGroup: "pipeline_groups",
 }
 
 
@@ -95,9 +98,11 @@ class Rename(Edit):
             replace(t, src=_renamed(t.src, self.name, self.new), dst=_renamed(t.dst, self.name, self.new))
             for t in document.tasks
         )
-        return replace(
-            document, graph=edges, roots=_renamed(document.roots, self.name, self.new), tasks=tasks
+        grouped = tuple(
+            replace(g, members=_renamed(g.members, self.name, self.new)) for g in document.pipeline_groups
         )
+        roots = _renamed(document.roots, self.name, self.new)
+        return replace(document, graph=edges, roots=roots, tasks=tasks, pipeline_groups=grouped)
 
     def _node(self, node: Node) -> trees.Body:
         if isinstance(node, Op) and node.target == self.name:
@@ -118,6 +123,11 @@ class Remove(Edit):
 
     def apply(self, document: Document) -> Document:
         group = _group_of(document, self.name)
+        grouped = group_of(document, self.name)
+        if grouped is not None:
+            raise EditError(
+                f"{self.name} is a member of the pipeline group {grouped.name}: remove the group first"
+            )
         for place in trees.places(document):
             if isinstance(place.node, Loop) and place.node.queue == self.name:
                 raise EditError(f"{self.name} feeds the tile loop {place.node.id}: remove the loop first")
@@ -250,6 +260,8 @@ def kinds_of(item: Any) -> tuple[OpKind, ...]:
             OpKind.TRY_WAIT,
         )
         return pipeline if item.pipeline is not None else ()
+    if isinstance(item, PipelineGroup):
+        return OWN_OPS[item.mode]
     if isinstance(item, NamedBarrier):
         return (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE)
     if isinstance(item, AsyncGroup):

@@ -44,7 +44,7 @@ def examine(run: Run) -> Iterator[Finding]:
 def troubled(run: Run) -> set[tuple[str, str]]:
     """The barriers (resource, side) at which a run went wrong."""
     barriers = {i.barrier for i in run.execution.incidents} | {e.barrier for _, e in run.blocked()}
-    return {(run.barrier(b).resource, run.barrier(b).side) for b in barriers}
+    return {(name, run.barrier(b).side) for b in barriers for name in run.barrier(b).pipelines}
 
 
 def _finding(document: Document, m: Mismatch) -> Finding:

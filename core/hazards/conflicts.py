@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Engine
 from ..findings import Finding, Step
-from ..program import EventKind
+from ..program import Barrier, EventKind
 from ..races import SYNC, Pair, Record
 from ..run import Run, agent_name, join_clocks, prefix_steps
 from ..schedulers import has_slots
@@ -69,7 +69,7 @@ def _is_acquire(run: Run, event, y: Record) -> bool:
     if event.kind is not EventKind.WAIT or (event.number is not None and event.number < 0):
         return False
     barrier = run.barrier(event.barrier)
-    return (barrier.resource, barrier.side, barrier.stage) == (y.access.resource, "empty", y.access.stage)
+    return _frees(barrier, y)
 
 
 def release_after(run: Run, x: Record) -> str:
@@ -78,13 +78,15 @@ def release_after(run: Run, x: Record) -> str:
     for event in stream.events[x.index :]:
         if event.kind in (EventKind.ARRIVE, EventKind.COMMIT_ARRIVE):
             barrier = run.barrier(event.barrier)
-            if (barrier.resource, barrier.side, barrier.stage) == (
-                x.access.resource,
-                "empty",
-                x.access.stage,
-            ):
+            if _frees(barrier, x):
                 return event.op
     return ""
+
+
+def _frees(barrier: Barrier, record: Record) -> bool:
+    """Whether ``barrier`` says that the stage which ``record`` touches is empty."""
+    access = record.access
+    return barrier.side == "empty" and barrier.stage == access.stage and access.resource in barrier.pipelines
 
 
 def _finding(run: Run, pair: Pair, code: str, name: str) -> Finding:

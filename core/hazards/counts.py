@@ -9,14 +9,16 @@ from functools import partial
 from ..arrivals import (
     TMA,
     delivered_bytes,
+    made_by,
     made_on_empty,
-    made_on_full,
     producer_signal,
+    releasing,
 )
 from ..clusters import looked_at
-from ..document import Document
+from ..document import Document, Resource
 from ..edits import Edit, SetBarrier, SetPipeline
 from ..interleave import stride_of
+from ..pipeline_groups import arriving, filled_with
 from ..raw_counts import made_on_raw
 
 
@@ -44,13 +46,13 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
         if r.pipeline is None:
             continue
         full, empty, nbytes = r.pipeline.producer_count, r.pipeline.consumer_count, r.pipeline.bytes
-        if full is not None:
-            made = _made(document, full, partial(made_on_full, document, r), 1)
+        if full is not None and r in arriving(document, r, "full"):
+            made = _made(document, full, partial(_by, document, r), 1)
             found.append(Mismatch(r.name, "full", "producer_count", full, made))
-        if empty is not None:
+        if empty is not None and releasing(document, r) is r:
             made = _made(document, empty, partial(made_on_empty, document, r), 1)
             found.append(Mismatch(r.name, "empty", "consumer_count", empty, made))
-        if nbytes is not None and producer_signal(document, r) == TMA:
+        if nbytes is not None and producer_signal(document, r) == TMA and filled_with(document, r):
             lanes = [
                 _made(document, nbytes, partial(delivered_bytes, document, r, lane=lane), 0)
                 for lane in range(stride_of(r, "acquire"))
@@ -62,6 +64,11 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
             made = _made(document, m.count, partial(made_on_raw, document, m.name), 1)
             found.append(Mismatch(m.name, "raw", "count", m.count, made))
     return tuple(m for m in found if m.declared != m.made)
+
+
+def _by(document: Document, resource: Resource, cta: int) -> int:
+    """What ops on ``resource`` make on its full barrier, which other members of its group may share."""
+    return max(made_by(document, resource, "full", cta))
 
 
 def _made(document: Document, declared: int, made: Callable[[int], int], unused: int) -> int:

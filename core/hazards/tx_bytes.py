@@ -26,7 +26,7 @@ def check(document: Document) -> Iterator[Finding]:
             continue
         for t in document.tasks:
             for first in (o for o in ops_of(t) if o.kind is OpKind.ACQUIRE and o.target == resource.name):
-                for copy, _, loops in bracket_copies(resource, t, first):
+                for copy, _, loops in bracket_copies(document, resource, t, first):
                     inner = next((x for x in loops if constant_trips(x) is None), None)
                     if inner is not None:
                         yield _open_ended(t, first, copy, inner)

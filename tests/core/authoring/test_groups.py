@@ -19,8 +19,10 @@ from warpdraft.core import (
     producer_work,
     schedule,
     symbol,
+    to_python,
     verify,
 )
+from warpdraft.core.equality import equal_schedules
 
 N = symbol("n")
 
@@ -47,10 +49,10 @@ def operand(name, stages=3, tma=True):
     return Operand(name=name, pipeline_config=config, smem=[SmemAllocation(name, 1024)])
 
 
-def manager(mode, drive, mixed=True):
+def manager(mode, drive, mixed=True, config=None):
     """Two producers, one consumer that does ``drive(a, b, group)`` in each iteration."""
     a, b, sink = operand("smem_a"), operand("smem_b", tma=not mixed), Sink(name="sink")
-    group = PipelineGroup(name="ab_sync", members=[a, b], mode=mode)
+    group = PipelineGroup(name="ab_sync", members=[a, b], mode=mode, pipeline_config=config)
     allocator = SmemAllocator()
     allocator.add_resource(a)
     allocator.add_resource(b)
@@ -109,7 +111,58 @@ def test_a_group_does_what_its_members_would(mode, drive, mixed):
     assert report.verdict == "safe", [(f.code, f.message) for f in report.findings]
     assert [r.name for r in document.resources if r.pipeline] == ["smem_a", "smem_b"]
     releases = [o.target for o in document.tasks[2].body[0].body if o.kind == "release"]
-    assert releases == ["smem_a", "smem_b"]
+    assert releases == ["ab_sync"]
+    (group,) = document.pipeline_groups
+    assert (group.name, group.mode, group.members) == ("ab_sync", mode, ("smem_a", "smem_b"))
+    assert report.scope.kind == "all"
+
+
+def test_a_fork_hands_one_fill_to_several_consumers():
+    a, b, sinks = operand("smem_a"), operand("smem_b"), [Sink(name="sink_a"), Sink(name="sink_b")]
+    group = PipelineGroup(name="both", members=[a, b], mode="Fork")
+
+    @schedule
+    def load(first, second, both):
+        with domain_loop(0, N):
+            first.acquire()
+            second.acquire()
+            first.load()
+            second.load()
+            both.commit()
+
+    @schedule
+    def use(smem, out):
+        with domain_loop(0, N):
+            smem.wait()
+            smem.consume()
+            fence_proxy_async()
+            smem.release()
+            out.store()
+
+    tasks = [
+        Task([], [a, b], 0, 1, schedule=load(group.smem_a, group.smem_b, group), name="load"),
+        Task([a], [sinks[0]], 4, 4, schedule=use(a, sinks[0]), name="use_a"),
+        Task([b], [sinks[1]], 8, 4, schedule=use(b, sinks[1]), name="use_b"),
+    ]
+    found = TaskManager(tasks, {a: [], b: [], sinks[0]: [a], sinks[1]: [b]}).document
+    report = verify(found)
+    assert (report.verdict, report.scope.kind) == ("safe", "all"), report.findings
+    written = to_python(found)
+    assert "both.commit()" in written and equal_schedules(found, captured(written))
+
+
+def captured(source):
+    made = {}
+    exec(source, made)
+    return made["build"]().document
+
+
+@pytest.mark.parametrize("mode", list(PipelineGroupMode)[::2])
+@pytest.mark.parametrize("config", [None, PipelineConfig(3, num_bytes=2048, pipeline_type="TmaAsync")])
+def test_groups_are_written_back(mode, config):
+    found = manager(mode, fused if mode == "FusedMerge" else merged, mixed=False, config=config).document
+    assert found.pipeline_groups[0].pipeline == (config and config.record())
+    assert equal_schedules(found, captured(to_python(found)))
 
 
 def test_a_release_too_early_is_found():
@@ -123,27 +176,57 @@ def test_a_release_too_early_is_found():
     assert {"WD105", "WD403"} & {f.code for f in verify(manager("Merge", early).document).errors}
 
 
+def wrong_release(a, b, g):
+    a.wait()
+    b.wait()
+    a.consume()
+    b.consume()
+    fence_proxy_async()
+    a.release()
+    b.release()
+
+
+def wrong_wait(a, b, g):
+    g.wait()
+    a.consume()
+    b.consume()
+    fence_proxy_async()
+    g.release()
+
+
+def members_wait(a, b, g):
+    a.wait()
+    b.wait()
+    a.consume()
+    b.consume()
+    fence_proxy_async()
+    g.release()
+
+
 @pytest.mark.parametrize(
     ("mode", "drive", "says"),
     [
         (
             "Merge",
-            lambda a, b, g: a.release(),
-            r"is that of its whole Merge group: call ab_sync\.release\(\)",
+            wrong_release,
+            "store calls release of smem_a and smem_b, but in a Merge group it is that of ab_sync",
         ),
+        ("Merge", wrong_wait, "store calls wait of ab_sync, but in a Merge group it is that of each member"),
         (
-            "Merge",
-            lambda a, b, g: g.wait(),
-            r"has no wait\(\): call it on a member, such as ab_sync\.smem_a\.wait\(\)",
+            "FusedMerge",
+            members_wait,
+            "store calls wait of smem_a and smem_b, but in a FusedMerge group it is that of ab_sync",
         ),
-        ("FusedMerge", lambda a, b, g: a.wait(), r"call ab_sync\.wait\(\)"),
-        ("Merge", lambda a, b, g: g.load(), "the group 'ab_sync' has no work load"),
-        ("Fork", lambda a, b, g: g.commit(), "mode Fork: driving it is not supported yet"),
     ],
 )
-def test_group_and_member_are_not_mixed_up(mode, drive, says):
-    with pytest.raises(ScheduleError, match=says) as error:
-        manager(mode, drive)
+def test_group_and_member_mixed_up_is_a_finding(mode, drive, says):
+    report = verify(manager(mode, drive).document)
+    assert [f.message for f in report.findings if f.code == "WD216"] == [says]
+
+
+def test_a_group_has_no_works():
+    with pytest.raises(ScheduleError, match="the group 'ab_sync' has no work load") as error:
+        manager("Merge", lambda a, b, g: g.load())
     assert str(error.value).startswith(__file__)
 
 

@@ -11,9 +11,7 @@ from warpdraft.core import (
     MemoryResource,
     PdlWaitBarrier,
     PipelineConfig,
-    PipelineGroup,
     PipelineOp,
-    PipelineType,
     ScheduleError,
     Signal,
     SignalingThreads,
@@ -276,21 +274,6 @@ def test_copies_that_arrive():
 def test_impossible_pipelines(config, says):
     with pytest.raises(ScheduleError, match=says):
         config()
-
-
-def test_driving_a_fork_is_refused_not_ignored():
-    ring = MemoryResource(
-        name="ring", pipeline_config=PipelineConfig(num_stages=2, pipeline_type=PipelineType.TmaAsync)
-    )
-    group = PipelineGroup(name="group", members=[ring], mode="Fork")
-
-    def refuses(drive):
-        with pytest.raises(ScheduleError, match="not supported yet"):
-            schedule(lambda *_: drive())()
-
-    refuses(lambda: group.acquire())
-    refuses(lambda: ring.commit())
-    assert group.ring is ring
 
 
 def test_kernels():
