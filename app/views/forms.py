@@ -223,6 +223,14 @@ def _guard_fields(task: Task, guard: Guard) -> list[dict]:
     return fields + [possible[name] for name in GUARD_FIELDS.get(guard.kind, ())]
 
 
+TARGETS = {
+    "NamedBarrier": "named barrier",
+    "Mbarrier": "mbarrier",
+    "AsyncGroup": "async group",
+    "PipelineGroup": "pipeline group",
+}
+
+
 def _target_form(document: Document, name: str) -> Form | None:
     item = find_target(document, name)
     if item is None:
@@ -235,9 +243,7 @@ def _target_form(document: Document, name: str) -> Form | None:
         form["engines"] = ["", *(engine.value for engine in Engine)]
         fields += _resource_fields(document, item)
     else:
-        form["what"] = {"NamedBarrier": "named barrier", "Mbarrier": "mbarrier", "AsyncGroup": "async group"}[
-            form["what"]
-        ]
+        form["what"] = TARGETS[form["what"]]
         for key in ("id", "threads", "count", "stages"):
             if hasattr(item, key):
                 fields.append(field(key, key, getattr(item, key), "int"))

@@ -12,15 +12,17 @@ from .examples import acquire, channel, commit, document, loop, release, task, w
 
 CODE, NAME = "WD217", "split-consumer"
 HALVES = ((OpKind.WAIT, OpKind.RELEASE), (OpKind.ACQUIRE, OpKind.COMMIT))
-MEETINGS = (
+# Who does one of these tells those who do one of the others, on the same barrier.
+TELLS = (
     OpKind.BARRIER_SYNC,
     OpKind.BARRIER_ARRIVE,
     OpKind.MBARRIER_ARRIVE,
     OpKind.MBARRIER_ARRIVE_EXPECT,
     OpKind.TCGEN05_COMMIT,
-    OpKind.MBARRIER_WAIT,
     OpKind.CLUSTER_SYNC,
+    OpKind.CLUSTER_ARRIVE,
 )
+HEARS = (OpKind.BARRIER_SYNC, OpKind.MBARRIER_WAIT, OpKind.CLUSTER_SYNC, OpKind.CLUSTER_WAIT)
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -56,10 +58,8 @@ def _hands_on(document: Document, first: Task, then: Task, name: str) -> bool:
 def _meet(f: Task, t: Task, name: str) -> bool:
     if any(r != name and r in t.src for r in f.dst):
         return True
-    barriers = [
-        {(o.kind.value.partition("_")[0], o.target) for o in ops_of(x) if o.kind in MEETINGS} for x in (f, t)
-    ]
-    return bool(barriers[0] & barriers[1])
+    told = {o.target for o in ops_of(f) if o.kind in TELLS}
+    return any(o.kind in HEARS and o.target in told for o in ops_of(t))
 
 
 def _finding(name: str, opens: OpKind, closes: OpKind, first: Task, then: Task) -> Finding:
