@@ -10,6 +10,7 @@ from ..run import Run
 from .base import Hazard
 from .conflicts import races
 from .examples import buffer, document, sync, task, work
+from .nearby import nearby
 
 CODE, NAME = "WD402", "alias-race"
 
@@ -38,4 +39,5 @@ HAZARD = Hazard(
     bad=_overlay(),
     good=_overlay(sync("meet")),
     examine=examine,
+    repair=nearby,
 )

@@ -25,7 +25,7 @@ from .examples import (
     task,
     work,
 )
-from .missing_proxy_fence import finding_of, idle_fences
+from .missing_proxy_fence import finding_of, idle_fences, repair
 
 CODE, NAME = "WD504", "conditional-fence"
 
@@ -72,4 +72,5 @@ HAZARD = Hazard(
     bad=_store(loop(fence())),
     good=_store(fence()),
     examine=examine,
+    repair=repair,
 )

@@ -26,6 +26,7 @@ from .examples import (
     wait,
     work,
 )
+from .nearby import nearby
 
 CODE, NAME = "WD403", "early-release"
 WAITS = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ)
@@ -39,8 +40,12 @@ def examine(run: Run) -> Iterator[Finding]:
 def repair(document: Document, finding: Finding) -> Iterator[Fix]:
     """Move the release, or the guard around it, behind the next group wait; or wait for the group in front of it."""
     found = find_node(document, finding.ops[0]) if finding.ops else None
-    if found is None or getattr(found.node, "kind", None) is not OpKind.RELEASE:
-        return
+    if found is not None and getattr(found.node, "kind", None) is OpKind.RELEASE:
+        yield from _release_later(document, found)
+    yield from nearby(document, finding)
+
+
+def _release_later(document: Document, found: Placed) -> Iterator[Fix]:
     at = {p.node.id: p for p in places(document)}
     inner: list[Node] = [
         found.node

@@ -9,6 +9,7 @@ from ..run import Run
 from .base import Hazard
 from .conflicts import races
 from .examples import STORE, buffer, document, fence, group_commit, group_wait, loop, output, task, work
+from .nearby import nearby
 
 CODE, NAME = "WD404", "early-reuse"
 
@@ -53,4 +54,5 @@ HAZARD = Hazard(
     bad=_store((), (_READ,)),
     good=_store((_READ,), ()),
     examine=examine,
+    repair=nearby,
 )

@@ -10,6 +10,7 @@ from ..program import EventKind
 from ..run import Run, agent_name
 from .base import Hazard, error, plural, unique
 from .examples import STORE, buffer, document, fence, group_commit, group_wait, output, task, work
+from .nearby import nearby
 from .places import where
 
 CODE, NAME = "WD409", "exit-in-flight"
@@ -111,4 +112,5 @@ HAZARD = Hazard(
     bad=_store(),
     good=_store(group_wait("store_group", 0, read=True)),
     examine=examine,
+    repair=nearby,
 )

@@ -11,6 +11,7 @@ from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, unique
 from .cohorts import ONE, cohorts
 from .examples import document, mbar_arrive, mbar_wait, task
+from .nearby import nearby
 from .places import resources_of, where
 
 CODE, NAME = "WD206", "misassigned-arrival"
@@ -60,4 +61,5 @@ HAZARD = Hazard(
     bad=_pair(),
     good=_pair(mbar_wait("both", 0)),
     examine=examine,
+    repair=nearby,
 )

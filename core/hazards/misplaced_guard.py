@@ -10,6 +10,7 @@ from ..findings import Finding
 from ..tree import Placed, placed
 from .base import Hazard, error
 from .examples import acquire, channel, commit, document, guard, loop, release, task, wait, work
+from .nearby import nearby
 
 CODE, NAME = "WD108", "misplaced-guard"
 OF_LOOP = (GuardKind.FIRST_ITER, GuardKind.LAST_ITER, GuardKind.EVERY)
@@ -75,4 +76,5 @@ HAZARD = Hazard(
     bad=_ring(False),
     good=_ring(True),
     check=check,
+    repair=nearby,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..findings import Finding
 from .base import Hazard, error
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+from .nearby import nearby
 from .trace import OPENING, Problem, Trace
 
 CODE, NAME = "WD105", "outside-bracket"
@@ -58,4 +59,5 @@ HAZARD = Hazard(
     bad=_ring(wait("x"), release("x"), work("x", "read")),
     good=_ring(wait("x"), work("x", "read"), release("x")),
     follow=follow,
+    repair=nearby,
 )

@@ -9,6 +9,7 @@ from ..findings import Finding
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .nearby import nearby
 from .places import resources_of, state, where
 
 CODE, NAME = "WD207", "over-arrival"
@@ -51,4 +52,5 @@ HAZARD = Hazard(
     bad=_copy(acquire("ab"), acquire("ab")),
     good=_copy(acquire("ab")),
     examine=examine,
+    repair=nearby,
 )

@@ -13,6 +13,7 @@ from ..program import EventKind
 from ..run import Run, prefix_steps
 from .base import Hazard, error, unique
 from .examples import document, mbar_arrive, mbar_wait, task
+from .nearby import nearby
 from .places import resources_of, where
 
 CODE, NAME = "WD204", "phase-error"
@@ -138,4 +139,5 @@ HAZARD = Hazard(
     bad=_copy(0),
     good=_copy(1),
     examine=examine,
+    repair=nearby,
 )

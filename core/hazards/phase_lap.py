@@ -12,6 +12,7 @@ from ..program import EventKind
 from ..run import Run, agent_name, join_clocks, prefix_steps
 from .base import Hazard, error, unique
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+from .nearby import nearby
 from .places import resources_of, where
 
 CODE, NAME = "WD205", "phase-lap"
@@ -75,4 +76,5 @@ HAZARD = Hazard(
     bad=_led(Signal.LEADER),
     good=_led(Signal.WARP),
     examine=examine,
+    repair=nearby,
 )

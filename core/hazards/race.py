@@ -10,6 +10,7 @@ from ..run import Run
 from .base import Hazard
 from .conflicts import races
 from .examples import buffer, document, sync, task, work
+from .nearby import nearby
 
 CODE, NAME = "WD401", "race"
 
@@ -38,4 +39,5 @@ HAZARD = Hazard(
     bad=_handover(),
     good=_handover(sync("meet")),
     examine=examine,
+    repair=nearby,
 )

@@ -10,6 +10,7 @@ from ..run import Run
 from .base import Hazard
 from .conflicts import races
 from .examples import MMA, accumulator, buffer, document, fence, group_commit, group_wait, sync, task, work
+from .nearby import nearby
 
 CODE, NAME = "WD408", "read-before-complete"
 
@@ -50,4 +51,5 @@ HAZARD = Hazard(
     bad=_multiply(1),
     good=_multiply(0),
     examine=examine,
+    repair=nearby,
 )

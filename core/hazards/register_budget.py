@@ -87,10 +87,11 @@ def _sum(document: Document, groups: dict[int, list[Task]]) -> Iterator[Finding]
 
 
 def repair(document: Document, finding: Finding) -> Iterator[Fix]:
-    """The nearest count that exists."""
+    """The nearest counts that exist."""
     if len(finding.tasks) == 1 and finding.expected.isdigit():
-        n, name = int(finding.expected), finding.tasks[0]
-        yield Fix(f"give {name} {n} registers", (SetTask(name, "num_registers", n),))
+        above, name = int(finding.expected), finding.tasks[0]
+        for n in (above, above - STEP) if above > LEAST else (above,):
+            yield Fix(f"give {name} {n} registers", (SetTask(name, "num_registers", n),))
 
 
 def _ring(producer: int, consumer: int):

@@ -21,6 +21,7 @@ from .examples import (
     wait,
     work,
 )
+from .nearby import nearby
 from .trace import Trace
 
 CODE, NAME = "WD106", "released-upstream"
@@ -63,4 +64,5 @@ HAZARD = Hazard(
     bad=_gemm(True),
     good=_gemm(False),
     follow=follow,
+    repair=nearby,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..document import Document, Space
-from ..findings import Finding
+from ..findings import Finding, Fix
 from ..layout import layout, smem_capacity
 from .base import Hazard, error
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .shrinking import fewer_stages
 
 CODE, NAME = "WD601", "smem-capacity"
 
@@ -29,6 +30,11 @@ def check(document: Document) -> Iterator[Finding]:
         )
 
 
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """As many stages of a pipeline as fit."""
+    return fewer_stages(document, finding, check)
+
+
 def _ring(stages: int):
     ab = ring(stages=stages, size=49152)
     return document(
@@ -47,4 +53,5 @@ HAZARD = Hazard(
     bad=_ring(5),
     good=_ring(4),
     check=check,
+    repair=repair,
 )

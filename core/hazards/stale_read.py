@@ -11,6 +11,7 @@ from ..run import Run, prefix_steps
 from .base import Hazard, error, unique
 from .examples import acquire, channel, commit, document, guard, loop, release, task, wait, work
 from .misreads import misreads
+from .nearby import nearby
 from .places import accessed, where
 
 CODE, NAME = "WD411", "stale-read"
@@ -60,4 +61,5 @@ HAZARD = Hazard(
     ),
     good=_ring(_FILL, name="every stage is filled"),
     examine=examine,
+    repair=nearby,
 )

@@ -11,6 +11,7 @@ from ..program import BarrierKind
 from ..run import Run, agent_name, prefix_steps
 from .base import Hazard, error, listed
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .nearby import nearby
 from .places import contributors, resources_of, state, where
 
 CODE, NAME = "WD302", "starved-wait"
@@ -85,4 +86,5 @@ HAZARD = Hazard(
     bad=_copy(),
     good=_copy(task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab")))),
     examine=examine,
+    repair=nearby,
 )

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ..allocations import allocated, columns, lifetime_ops
 from ..document import Document, OpKind, Resource, Space, Storage
-from ..findings import Finding
+from ..findings import Finding, Fix
 from ..layout import LEAST_COLUMNS, layout, tmem_capacity
 from ..tree import find_resource
 from .base import Hazard, error
 from .examples import document
+from .shrinking import fewer_stages
 
 CODE, NAME = "WD602", "tmem-capacity"
 
@@ -37,6 +38,11 @@ def check(document: Document) -> Iterator[Finding]:
             if _odd(size):
                 yield _size(r.name, size)
     yield from _stated(document, capacity)
+
+
+def repair(document: Document, finding: Finding) -> Iterator[Fix]:
+    """As many stages of a pipeline as fit."""
+    return fewer_stages(document, finding, check)
 
 
 def _odd(size: int) -> bool:
@@ -105,4 +111,5 @@ HAZARD = Hazard(
     bad=_columns(512, 64),
     good=_columns(256, 64),
     check=check,
+    repair=repair,
 )

@@ -14,6 +14,7 @@ from ..tree import ops_of
 from .base import Hazard, error, unique
 from .counts import Mismatch, mismatches
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .nearby import nearby
 from .places import resources_of, state, where
 
 CODE, NAME = "WD203", "tx-bytes"
@@ -131,6 +132,7 @@ def repair(document: Document, finding: Finding) -> Iterator[Fix]:
     for m in mismatches(document):
         if m.side == "bytes" and m.resource in finding.resources:
             yield Fix(f"declare {m.made} B for a stage of {m.resource}", (m.edit,))
+    yield from nearby(document, finding)
 
 
 def _ring(nbytes: int):

@@ -12,6 +12,7 @@ from ..run import Run
 from ..tree import ops_of
 from .base import Hazard, plural, unique
 from .examples import K, acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .nearby import nearby
 
 CODE, NAME = "WD210", "unbalanced"
 
@@ -85,4 +86,5 @@ HAZARD = Hazard(
     bad=_loops(1),
     good=_loops(0),
     examine=examine,
+    repair=nearby,
 )

@@ -10,6 +10,7 @@ from ..program import EventKind
 from ..run import Run
 from .base import Hazard, error, unique
 from .examples import document, mbar_arrive, mbar_wait, task
+from .nearby import nearby
 from .places import resources_of, where
 
 CODE, NAME = "WD219", "unobserved-phase"
@@ -57,4 +58,5 @@ HAZARD = Hazard(
     bad=_twice(),
     good=_twice(mbar_wait("ready", parity=0)),
     examine=examine,
+    repair=nearby,
 )

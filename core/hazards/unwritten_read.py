@@ -13,6 +13,7 @@ from ..tree import find_resource
 from .base import Hazard, error, listed, unique
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 from .misreads import filled, idle_loops, misreads, writers
+from .nearby import nearby
 from .places import accessed, where
 
 CODE, NAME = "WD410", "unwritten-read"
@@ -79,4 +80,5 @@ HAZARD = Hazard(
     bad=_ring(Footprint("range", 0, 512), "the producer fills 512 of 1024 B of a stage"),
     good=_ring(Footprint("range", 0, 1024), "the producer fills all of a stage"),
     examine=examine,
+    repair=nearby,
 )

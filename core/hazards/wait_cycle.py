@@ -10,6 +10,7 @@ from ..findings import Finding
 from ..run import Run, agent_name, prefix_steps
 from .base import Hazard, error, unique
 from .examples import acquire, channel, commit, document, release, task, wait, work
+from .nearby import nearby
 from .places import owed, resources_of
 
 CODE, NAME = "WD301", "wait-cycle"
@@ -88,4 +89,5 @@ HAZARD = Hazard(
     bad=_crossed("y", "x"),
     good=_crossed("x", "y"),
     examine=examine,
+    repair=nearby,
 )
