@@ -73,10 +73,13 @@ class _Trials:
         if whole:
             return tuple(whole)
         part: list[Fix] = []
-        further = FURTHER
+        further, seen = FURTHER, set()
         for fix in repair(self._document, finding):
             if self._left <= 0 or len(whole) == MOST or not further:
                 break
+            if fix.edits in seen:
+                continue
+            seen.add(fix.edits)
             further -= bool(whole)
             if self._helps(fix, finding):
                 (part if self._report(fix).errors else whole).append(fix)
