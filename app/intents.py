@@ -10,12 +10,14 @@ from warpdraft.core import edits
 from warpdraft.core.document import (
     AsyncGroup,
     Engine,
+    Mbarrier,
     NamedBarrier,
     Pipeline,
     Resource,
     Space,
     Storage,
     Task,
+    Tensor,
     Work,
 )
 from warpdraft.core.edits import EditError
@@ -25,6 +27,7 @@ from . import typed
 from .field_edits import field_edit
 from .session import Session
 from .views.details import find as find_finding
+from .views.forms import KERNEL
 from .views.offers import Offer, offers
 from .views.words import node_text
 
@@ -165,8 +168,9 @@ def _set(session: Session, intent: Intent) -> None:
     edit = field_edit(session.document, kind, name, key, intent["value"], bool(intent.get("copies")))
     selected = session.selection
     if session.do(edit, f"Set {key.rpartition('.')[2]} of {name}") and key == "name":
-        if selected.kind == kind and selected.first == name:
-            session.select(kind, (intent["value"].strip(),))
+        if kind not in ("document", "kernel") and selected.kind == kind and selected.first == name:
+            new = intent["value"].strip()
+            session.select(kind, (f"{name.rpartition('.')[0]}.{new}" if kind == "work" else new,))
 
 
 def _add(session: Session, intent: Intent) -> None:
@@ -185,9 +189,14 @@ def _add(session: Session, intent: Intent) -> None:
             edit = edits.Add(NamedBarrier(name, next((i for i in range(1, 16) if i not in taken), 15), 128))
         case "group":
             edit = edits.Add(AsyncGroup(name, Engine(intent.get("kind", "wgmma"))))
+        case "mbarrier":
+            edit = edits.Add(Mbarrier(name))
         case "symbol":
-            session.do(edits.SetSymbol(name), f"Add {name}")
-            return
+            edit = edits.SetSymbol(name)
+        case "kernel":
+            edit = edits.AddKernel(name)
+        case "tensor":
+            edit = edits.AddTensor(Tensor(name, (), "fp16", ()))
         case "work":
             engine = Engine(intent["engine"]) if intent.get("engine") else None
             parameters, returns = typed.names(str(intent["parameters"])), typed.names(str(intent["returns"]))
@@ -197,7 +206,8 @@ def _add(session: Session, intent: Intent) -> None:
         case other:
             raise EditError(f"a {other} cannot be added")
     if session.do(edit, f"Add {name}"):
-        session.select("task" if intent["what"] == "task" else "resource", (name,))
+        kind = intent["what"] if intent["what"] in ("task", "symbol", "tensor", "kernel") else "resource"
+        session.select(kind, (KERNEL if kind == "kernel" else name,))
 
 
 def _add_edge(session: Session, intent: Intent) -> None:
@@ -215,9 +225,14 @@ def _remove(session: Session, intent: Intent) -> None:
             up, _, down = name.partition("->")
             edit = edits.RemoveEdge(up, down)
         case "work":
-            edit = edits.RemoveWork(intent["resource"], name)
+            owner, _, called = name.rpartition(".")
+            edit = edits.RemoveWork(owner, called)
         case "symbol":
             edit = edits.RemoveSymbol(name)
+        case "kernel":
+            edit = edits.RemoveKernel()
+        case "tensor":
+            edit = edits.RemoveTensor(name)
         case _:
             edit = edits.Remove(name)
     session.do(edit, f"Remove {name}")

@@ -8,11 +8,14 @@ from typing import Any
 from warpdraft.core.document import Document
 from warpdraft.core.edits import declared_names, places
 
+from .views.forms import DOCUMENT, KERNEL
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the views light up. ``kind``: "op" (also loops and guards), "resource", "task", "edge", "finding", or "" for
-    nothing; ``ids``: the ops chosen together, or one name; a finding goes by its `finding_key`."""
+    """What the views light up. ``kind``: "op" (also loops and guards), "resource", "work", "task", "symbol", "edge",
+    "document", "kernel", "tensor", "finding", or "" for nothing; ``ids``: the ops chosen together, or one name; a work goes
+    by "resource.work", a finding by its `finding_key`."""
 
     kind: str = ""
     ids: tuple[str, ...] = ()
@@ -53,4 +56,14 @@ def known_names(document: Document, kind: str) -> set[str]:
             return {task.name for task in document.tasks}
         case "edge":
             return {f"{edge.upstream}->{edge.downstream}" for edge in document.graph}
+        case "work":
+            return {f"{r.name}.{work.name}" for r in document.resources for work in r.works}
+        case "symbol":
+            return {symbol.name for symbol in document.symbols}
+        case "document":
+            return {DOCUMENT}
+        case "kernel":
+            return {KERNEL} if document.kernel else set()
+        case "tensor":
+            return {tensor.name for tensor in document.kernel.tensors} if document.kernel else set()
     return set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warpdraft.core.clusters import CLUSTER_KINDS
 from warpdraft.core.document import (
     Document,
     Engine,
@@ -20,10 +21,12 @@ from warpdraft.core.document import (
     Work,
 )
 from warpdraft.core.edits import kinds_of
+from warpdraft.core.event_kinds import PIPELINE_KINDS
 from warpdraft.core.tree import find_resource, ops_of, walk
 
 from . import words
 
+_BY_MAP = (Engine.TMA, Engine.BULK_STORE)  # engines that read a tensor map
 PRODUCER_KINDS = (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE)
 TENSOR_KINDS = (
     OpKind.TCGEN05_WAIT_LD,
@@ -54,6 +57,9 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
         resource = find_resource(document, name)
         if resource is not None:
             found += [(name, op) for op in _resource_ops(resource, task)]
+            if resource.space is Space.TMEM or _may_be_map(resource):
+                kinds = (kind for kind in kinds_of(resource) if kind not in PIPELINE_KINDS)
+                found += [(name, Op("", kind, name)) for kind in kinds]
     for pipelines in document.pipeline_groups:
         if {*task.src, *task.dst}.intersection(pipelines.members):
             found += [(pipelines.name, Op("", kind, pipelines.name)) for kind in kinds_of(pipelines)]
@@ -63,18 +69,14 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
             found.append((f"{group.name} ({group.kind.value})", Op("", kind, group.name, count=count)))
     for barrier in (*document.barriers, *document.mbarriers):
         found += [("barriers", Op("", kind, barrier.name)) for kind in kinds_of(barrier)]
-    found += [
-        ("fences and warps", Op("", kind))
-        for kind in (OpKind.FENCE_PROXY_ASYNC, OpKind.FENCE_MBARRIER_INIT, OpKind.SYNC_WARP)
-    ]
-    if any(g.kind is Engine.WGMMA for g in document.groups):
-        found.append(("fences and warps", Op("", OpKind.WGMMA_FENCE)))
+    alone = [kind for kind in kinds_of(None) if kind not in (*TENSOR_KINDS, *CLUSTER_KINDS)]
+    if not any(g.kind is Engine.WGMMA for g in document.groups):
+        alone.remove(OpKind.WGMMA_FENCE)
+    found += [("fences and warps", Op("", kind)) for kind in alone]
     if any(r.space is Space.TMEM for r in document.resources):
         found += [("tensor memory", Op("", kind)) for kind in TENSOR_KINDS]
     if document.cluster != (1, 1, 1):
-        found += [
-            ("cluster", Op("", k)) for k in (OpKind.CLUSTER_SYNC, OpKind.CLUSTER_ARRIVE, OpKind.CLUSTER_WAIT)
-        ]
+        found += [("cluster", Op("", kind)) for kind in CLUSTER_KINDS]
         found.append(("blocks", Guard("", GuardKind.CTA_RANK, ())))
     found += [("blocks", block) for block in _blocks(document, task)]
     return tuple(Offer(f"{group}|{_label(node)}", group, _label(node), node) for group, node in found)
@@ -83,6 +85,12 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
 def _label(node: Node) -> str:
     text = words.node_text(node)
     return text if isinstance(node, Op) else f"{'loop' if isinstance(node, Loop) else 'guard'}: {text}"
+
+
+def _may_be_map(resource: Resource) -> bool:
+    """Whether it may stand for a tensor map: what copies read through one, or what has no works of its own."""
+    outside = resource.space in (Space.GMEM, Space.NONE)
+    return outside and (not resource.works or any(w.engine in _BY_MAP for w in resource.works))
 
 
 def _resource_ops(resource: Resource, task: Task) -> list[Op]:

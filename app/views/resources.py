@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from warpdraft.core.arrivals import derived_empty_count, derived_full_count
-from warpdraft.core.document import Document, Resource
+from warpdraft.core.document import Document, Kernel, Resource
+from warpdraft.core.expressions import Symbol
 from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
 from warpdraft.core.occupancy import ctas_per_sm
 
 from . import words
 from .colors import task_colors
+from .forms import DOCUMENT, KERNEL
 
 REGISTERS = 65_536  # 32-bit registers of an SM (CUDA programming guide, compute capability 9.0 and 10.0)
 DEFAULT_REGISTERS = 168  # a thread's share of a launch of 384 threads, rounded down to a multiple of 8
@@ -25,21 +27,21 @@ def resources_view(document: Document) -> dict[str, Any]:
         "barriers": [
             {"name": b.name, "detail": "", "fields": [_field("id", b.id), _field("threads", b.threads)]}
             for b in document.barriers
-        ]
-        + [
-            {
-                "name": m.name,
-                "detail": "mbarrier",
-                "fields": [_field("count", m.count), _field("stages", m.stages)],
-            }
+        ],
+        "mbarriers": [
+            {"name": m.name, "detail": "", "fields": [_field("count", m.count), _field("stages", m.stages)]}
             for m in document.mbarriers
         ],
-        "symbols": [{"name": s.name, "min": s.min} for s in document.symbols],
+        "symbols": [{"name": s.name, "min": s.min, "detail": _symbol_text(s)} for s in document.symbols],
         "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups]
         + [
             {"name": g.name, "detail": f"{g.mode.value} of {', '.join(g.members)}", "fields": []}
             for g in document.pipeline_groups
         ],
+        "document": {"name": DOCUMENT, "label": document.name, "detail": _head_text(document), "fields": []},
+        "kernel": [_row(KERNEL, "grid, sizes, trip counts", document.kernel.name), *_tensors(document.kernel)]
+        if document.kernel
+        else [],
         "tasks": [
             {
                 "name": t.name,
@@ -53,6 +55,31 @@ def resources_view(document: Document) -> dict[str, Any]:
             for t in document.tasks
         ],
     }
+
+
+def _row(name: str, detail: str, label: str = "") -> dict[str, Any]:
+    return {"name": name, "label": label or name, "detail": detail, "fields": []}
+
+
+def _tensors(kernel: Kernel) -> list[dict[str, Any]]:
+    return [
+        {**_row(t.name, f"{t.role}, {' x '.join(map(str, t.shape))} {t.dtype}"), "tensor": True}
+        for t in kernel.tensors
+    ]
+
+
+def _symbol_text(symbol: Symbol) -> str:
+    return ", ".join(["per CTA"] * symbol.per_cta + ["per tile"] * symbol.per_tile)
+
+
+def _head_text(document: Document) -> str:
+    """``sm_90a, cluster 2 x 1 x 1, 2 CTAs an SM``."""
+    parts = [document.target]
+    if document.cluster != (1, 1, 1):
+        parts.append(f"cluster {' x '.join(map(str, document.cluster))}")
+    if document.ctas_per_sm > 1:
+        parts.append(f"{document.ctas_per_sm} CTAs an SM")
+    return ", ".join(parts)
 
 
 def _field(key: str, value: int | None, derived: int | None = None, label: str = "") -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from warpdraft.core.document import Document, Op
+from warpdraft.core.document import Document, Guard, Loop, Node, Op
 from warpdraft.core.edits import uses
 from warpdraft.core.findings import Report
+from warpdraft.core.op_integers import symbols_used
 from warpdraft.core.tree import find_node, find_task, ops_of, walk
 
 from .details import find
@@ -28,6 +30,17 @@ def selection_view(
                 resources = [placed.node.target]
         case "resource":
             ops, resources = list(uses(document, first)), [first]
+        case "work":
+            owner, _, called = first.rpartition(".")
+            ops = [
+                op.id
+                for task in document.tasks
+                for op in ops_of(task)
+                if (op.target, op.work) == (owner, called)
+            ]
+            resources = [owner]
+        case "symbol":
+            ops = [node.id for task in document.tasks for node in walk(task.body) if _speaks_of(node, first)]
         case "edge":
             resources = first.split("->")
         case "task":
@@ -39,6 +52,12 @@ def selection_view(
             if finding is not None:
                 ops, resources, tasks = list(finding.ops), list(finding.resources), list(finding.tasks)
     return {"kind": kind, "ids": list(ids), "ops": ops, "resources": resources, "tasks": tasks}
+
+
+def _speaks_of(node: Node, symbol: str) -> bool:
+    """Whether an op, or a loop's bounds, compute with the symbol."""
+    bare = replace(node, body=()) if isinstance(node, Loop) else node
+    return not isinstance(node, Guard) and any(used.name == symbol for used in symbols_used([bare]))
 
 
 def _inside(document: Document, id: str) -> list[str]:

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind, Token, Value
+from collections.abc import Iterable
+
+from warpdraft.core.document import (
+    Ctas,
+    Footprint,
+    Guard,
+    GuardKind,
+    Loop,
+    Node,
+    Op,
+    OpKind,
+    Part,
+    Token,
+    Value,
+)
+from warpdraft.core.expressions import Expression
 
 VERBS = {
     OpKind.ACQUIRE: "acquire",
@@ -64,13 +79,6 @@ ORDERING = {
     OpKind.TCGEN05_FENCE_AFTER,
     OpKind.FENCE_TENSORMAP,
 }
-NO_TARGET = ORDERING | {
-    OpKind.TCGEN05_WAIT_LD,
-    OpKind.TCGEN05_WAIT_ST,
-    OpKind.CLUSTER_SYNC,
-    OpKind.CLUSTER_ARRIVE,
-    OpKind.CLUSTER_WAIT,
-}
 
 
 def role(op: Op) -> str:
@@ -106,7 +114,45 @@ def arguments(op: Op) -> str:
         parts.append(str(op.count))
     if op.tx is not None:
         parts.append(f"tx={op.tx}")
+    if op.ctas:
+        parts.append(
+            f"ctas={ctas_text(op.ctas)}" if isinstance(op.ctas, str) else f"ctas=({ctas_text(op.ctas)})"
+        )
+    if op.footprint is not None:
+        parts.append(f"touches={footprint_text(op.footprint)}")
     return ", ".join(parts)
+
+
+def ctas_text(ctas: Ctas) -> str:
+    """CTAs as they are typed: a word, or ranks."""
+    return ctas if isinstance(ctas, str) else ", ".join(map(str, ctas))
+
+
+def spans_text(spans: Iterable[tuple[int, int]]) -> str:
+    """Ranges of bytes as they are typed: "0+512, 1024+512"."""
+    return ", ".join(f"{offset}+{count}" for offset, count in spans)
+
+
+def parts_text(parts: Iterable[Part]) -> str:
+    """The parts of a stage as they are typed: "a: 0+16384, b: 16384+32768"."""
+    return ", ".join(f"{part.name}: {part.offset}+{part.bytes}" for part in parts)
+
+
+def pairs_text(pairs: Iterable[tuple[str, object]]) -> str:
+    """Names and values as they are typed: "M=4096, dtype='fp16'"."""
+    return ", ".join(
+        f"{name}={value if isinstance(value, Expression) else repr(value)}" for name, value in pairs
+    )
+
+
+def footprint_text(footprint: Footprint) -> str:
+    """Which bytes: "whole", "warp_slice", "0+512"."""
+    if footprint.kind == "range":
+        return spans_text([(footprint.offset, footprint.bytes)])
+    if footprint.kind == "ranges":
+        return f"({spans_text(footprint.ranges)})"
+    sliced = f" of {spans_text([(footprint.offset, footprint.bytes)])}" if footprint.bytes else ""
+    return footprint.kind + sliced
 
 
 def op_text(op: Op) -> str:
@@ -128,6 +174,7 @@ def loop_text(loop: Loop) -> str:
 
 def guard_text(guard: Guard) -> str:
     """A guard's condition."""
+    tested = f" ({guard.token})" if guard.token not in ("", guard.key) else ""
     match guard.kind:
         case GuardKind.ELECT_WARP:
             return f"only warp {guard.warp}"
@@ -143,9 +190,9 @@ def guard_text(guard: Guard) -> str:
             every = f"every {guard.loop}" if guard.period == 1 else f"every {guard.period}. {guard.loop}"
             return f"{every} from {guard.start}"
         case GuardKind.WHEN_TRUE:
-            return f"when {guard.key}"
+            return f"when {guard.key}{tested}"
         case GuardKind.WHEN_FALSE:
-            return f"when not {guard.key}"
+            return f"when not {guard.key}{tested}"
     return "unless the tile is skipped"
 
 

@@ -4,21 +4,26 @@ Ids of nodes survive every edit; new nodes get new ids. An edit that does not fi
 """
 
 from .base import Edit, EditError, declared_names
-from .contents import AddWork, RemoveSymbol, RemoveWork, SetSymbol
-from .declarations import SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
+from .declarations import GROUPS, SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
 from .fields import GUARD_FIELDS, LOOP_FIELDS, OP_FIELDS, SetField
+from .kernel import AddKernel, AddTensor, RemoveKernel, RemoveTensor, SetKernel, SetTensor
 from .members import Add, AddEdge, AddTask, Remove, RemoveEdge, RemoveTask, Rename, RenameTask, kinds_of, uses
 from .nodes import DeleteNode, DuplicateNode, InsertNode, MoveNode, UnwrapNode, WrapNodes
 from .split import SplitTask
+from .symbols import RemoveSymbol, RenameSymbol, SetSymbol
 from .trees import Place, body_of, copies, find, places
+from .works import AddWork, RemoveWork, SetWork
 
 __all__ = [
+    "GROUPS",
     "GUARD_FIELDS",
     "LOOP_FIELDS",
     "OP_FIELDS",
     "Add",
     "AddEdge",
+    "AddKernel",
     "AddTask",
+    "AddTensor",
     "AddWork",
     "DeleteNode",
     "DuplicateNode",
@@ -29,19 +34,25 @@ __all__ = [
     "Place",
     "Remove",
     "RemoveEdge",
+    "RemoveKernel",
     "RemoveSymbol",
     "RemoveTask",
+    "RemoveTensor",
     "RemoveWork",
     "Rename",
+    "RenameSymbol",
     "RenameTask",
     "SetBarrier",
     "SetDocument",
     "SetField",
+    "SetKernel",
     "SetPipeline",
     "SetResource",
     "SetStorage",
     "SetSymbol",
     "SetTask",
+    "SetTensor",
+    "SetWork",
     "SplitTask",
     "UnwrapNode",
     "WrapNodes",

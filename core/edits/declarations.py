@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..document import SCOPES, Document, NamedBarrier, Pipeline, Signal, Space, Storage, Task
+from ..document import (
+    SCOPES,
+    Document,
+    Engine,
+    OpKind,
+    Part,
+    Pipeline,
+    Signal,
+    Space,
+    Storage,
+    Task,
+)
+from ..event_kinds import PIPELINE_KINDS
+from ..tree import ops_of
 from .base import Edit, EditError, resource_named, task_named, with_resource, with_task
+from .checks import need, need_resources, pairs, text, texts, whole, wholes
 
-
-def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _need(good: bool, what: str, must: str, value: Any) -> None:
-    if not good:
-        raise EditError(f"{what} must be {must}, not {value!r}")
+GROUPS = (Engine.WGMMA, Engine.BULK_STORE, Engine.CP_ASYNC)  # the channels whose groups are committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +43,27 @@ class SetPipeline(Edit):
         what, value = f"{self.field} of {self.resource}", self.value
         match self.field:
             case "stages":
-                _need(_whole(value, 1), what, "a whole number above 0", value)
+                need(whole(value, 1), what, "a whole number above 0", value)
             case "bytes" | "producer_count" | "consumer_count":
-                _need(
-                    value is None or _whole(value, 0), what, "a whole number, or nothing to derive it", value
-                )
+                need(value is None or whole(value, 0), what, "a whole number, or nothing to derive it", value)
             case "type":
-                _need(
+                need(
                     isinstance(value, str),
                     what,
                     "a pipeline type's name, or empty to follow the works",
                     value,
                 )
             case "producer_signal" | "consumer_signal":
-                _need(value is None or isinstance(value, Signal), what, "a signal, or nothing", value)
-            case "advance_on_acquire" | "advance_on_wait":
-                _need(isinstance(value, bool), what, "yes or no", value)
+                need(value is None or isinstance(value, Signal), what, "a signal, or nothing", value)
+            case "advance_on_acquire" | "advance_on_wait" | "producer_cta_leader" | "consumer_cta_leader":
+                need(isinstance(value, bool), what, "yes or no", value)
+            case "interleave":
+                need(wholes(value, 4), what, "four strides above 0", value)
+            case "multicast":
+                need(wholes(value, 2), what, "two numbers of CTAs above 0", value)
+            case "cta_layout":
+                words = "four extents above 0 (V, M, N, K), or nothing"
+                need(value == () or wholes(value, 4), what, words, value)
             case _:
                 raise EditError(f"a pipeline has no field {self.field}")
         resource = replace(resource, pipeline=replace(resource.pipeline, **{self.field: value}))
@@ -78,20 +90,22 @@ class SetStorage(Edit):
         what, value = f"{self.field} of {self.resource}", self.value
         match self.field:
             case "bytes" | "phase":
-                _need(_whole(value, 0), what, "a whole number", value)
+                need(whole(value, 0), what, "a whole number", value)
             case "stages" | "alignment":
-                _need(_whole(value, 1), what, "a whole number above 0", value)
+                need(whole(value, 1), what, "a whole number above 0", value)
             case "offset":
-                _need(
-                    value is None or _whole(value, 0),
+                need(
+                    value is None or whole(value, 0),
                     what,
                     "bytes from the start, or nothing to place it",
                     value,
                 )
             case "alias":
-                _need(isinstance(value, str), what, "an alias group's name, or empty", value)
+                need(isinstance(value, str), what, "an alias group's name, or empty", value)
             case "parts":
-                _need(isinstance(value, tuple), what, "a tuple of parts", value)
+                good = isinstance(value, tuple) and all(isinstance(part, Part) for part in value)
+                good = good and all(whole(part.offset, 0) and whole(part.bytes, 1) for part in value)
+                need(good, what, "parts, each with an offset and bytes", value)
             case _:
                 raise EditError(f"a storage has no field {self.field}")
         return with_resource(
@@ -101,7 +115,7 @@ class SetStorage(Edit):
 
 @dataclass(frozen=True, slots=True)
 class SetResource(Edit):
-    """Set a resource's space, or give or take its pipeline or storage.
+    """Set a resource's space or parameters, or give or take its pipeline or storage.
 
     before: ``turn: no pipeline``; after ``SetResource("turn", "pipeline", Pipeline(2))``: ``turn: 2 stages``
     """
@@ -113,10 +127,17 @@ class SetResource(Edit):
     def apply(self, document: Document) -> Document:
         resource = resource_named(document, self.resource)
         kinds = {"space": Space, "pipeline": Pipeline | None, "storage": Storage | None}
+        what = f"{self.field} of {self.resource}"
+        if self.field == "params":
+            need(pairs(self.value), what, "pairs of a name and a value, each name once", self.value)
+            return with_resource(document, replace(resource, params=self.value))
         if self.field not in kinds:
             raise EditError(f"a resource has no field {self.field} that can be set")
-        what = f"{self.field} of {self.resource}"
-        _need(isinstance(self.value, kinds[self.field]), what, f"a {self.field}", self.value)
+        need(isinstance(self.value, kinds[self.field]), what, f"a {self.field}", self.value)
+        if self.field == "pipeline" and self.value is None:
+            for op in (op for task in document.tasks for op in ops_of(task) if op.target == self.resource):
+                if op.kind in PIPELINE_KINDS:
+                    raise EditError(f"{op.id} uses the pipeline of {self.resource}: delete it first")
         return with_resource(document, replace(resource, **{self.field: self.value}))
 
 
@@ -136,15 +157,14 @@ class SetTask(Edit):
         what, value = f"{self.field} of {self.name}", self.value
         match self.field:
             case "warp_idx":
-                _need(_whole(value, 0), what, "a warp, from 0", value)
+                need(whole(value, 0), what, "a warp, from 0", value)
             case "num_warps":
-                _need(_whole(value, 1), what, "a whole number above 0", value)
+                need(whole(value, 1), what, "a whole number above 0", value)
             case "num_registers":
-                _need(value is None or _whole(value, 1), what, "registers a thread, or nothing", value)
+                need(value is None or whole(value, 1), what, "registers a thread, or nothing", value)
             case "src" | "dst":
-                _need(isinstance(value, tuple), what, "names of resources", value)
-                for resource in value:
-                    resource_named(document, resource)
+                need(texts(value), what, "names of resources", value)
+                need_resources(document, value)
             case _:
                 raise EditError(f"a task has no field {self.field} that can be set")
         return with_task(document, replace(task, **{self.field: value}))
@@ -152,7 +172,7 @@ class SetTask(Edit):
 
 @dataclass(frozen=True, slots=True)
 class SetBarrier(Edit):
-    """Set the ``id`` or ``threads`` of a named barrier, or the ``count``, ``stages`` or ``scope`` of a raw mbarrier.
+    """Set a field of a named barrier, a raw mbarrier or an async group.
 
     before: ``epilogue: id 1, 128 threads``; after ``SetBarrier("epilogue", "threads", 256)``: ``id 1, 256 threads``
     """
@@ -162,29 +182,47 @@ class SetBarrier(Edit):
     value: Any
 
     def apply(self, document: Document) -> Document:
-        for group, fields in (("barriers", ("id", "threads")), ("mbarriers", ("count", "stages", "scope"))):
+        fields = {
+            "barriers": ("id", "threads"),
+            "mbarriers": ("count", "stages", "scope", "address"),
+            "groups": ("kind",),
+        }
+        for group, known in fields.items():
             items = getattr(document, group)
             if not any(item.name == self.name for item in items):
                 continue
-            if self.field not in fields:
+            if self.field not in known:
                 raise EditError(f"{self.name} has no field {self.field} that can be set")
-            derived = self.field in ("count", "scope") and self.value is None
-            if self.field == "scope":
-                derived = derived or self.value in SCOPES
-            words = f"{' or '.join(SCOPES)}" if self.field == "scope" else "a whole number"
-            fits = derived or (self.field != "scope" and _whole(self.value, 0))
-            _need(fits, f"{self.field} of {self.name}", words, self.value)
-            changed: tuple[NamedBarrier, ...] = tuple(
+            self._check(document)
+            changed = tuple(
                 replace(item, **{self.field: self.value}) if item.name == self.name else item
                 for item in items
             )
             return replace(document, **{group: changed})
-        raise EditError(f"there is no barrier called {self.name}")
+        raise EditError(f"there is no barrier or group called {self.name}")
+
+    def _check(self, document: Document) -> None:
+        what, value = f"{self.field} of {self.name}", self.value
+        match self.field:
+            case "scope":
+                need(value is None or value in SCOPES, what, " or ".join(SCOPES), value)
+            case "count" | "address":
+                need(value is None or whole(value, 0), what, "a whole number, or nothing", value)
+            case "kind":
+                need(value in GROUPS, what, ", ".join(kind.value for kind in GROUPS), value)
+                ops = [op for task in document.tasks for op in ops_of(task) if op.target == self.name]
+                reads = [op.id for op in ops if op.kind is OpKind.GROUP_WAIT_READ]
+                if reads and value is not Engine.BULK_STORE:
+                    raise EditError(f"{reads[0]} waits until {self.name} has read: only bulk stores can be")
+            case "stages":
+                need(whole(value, 1), what, "a whole number above 0", value)
+            case _:
+                need(whole(value, 0), what, "a whole number", value)
 
 
 @dataclass(frozen=True, slots=True)
 class SetDocument(Edit):
-    """Set the document's ``name``, ``target``, ``cluster`` or ``ctas_per_sm``.
+    """Set a field of the document's own head.
 
     before: ``target sm_90a``; after ``SetDocument("target", "sm_100a")``: ``target sm_100a``
     """
@@ -194,13 +232,23 @@ class SetDocument(Edit):
 
     def apply(self, document: Document) -> Document:
         value = self.value
-        if self.field == "cluster":
-            good = isinstance(value, tuple) and len(value) == 3 and all(_whole(n, 1) for n in value)
-            _need(good, "cluster", "three whole numbers above 0", value)
-        elif self.field == "ctas_per_sm":
-            _need(_whole(value, 1), "ctas_per_sm", "a whole number above 0", value)
-        elif self.field in ("name", "target"):
-            _need(isinstance(value, str) and bool(value), self.field, "a word", value)
-        else:
-            raise EditError(f"a document has no field {self.field} that can be set")
+        match self.field:
+            case "cluster":
+                need(wholes(value, 3), self.field, "three whole numbers above 0", value)
+            case "ctas_per_sm":
+                need(whole(value, 1), self.field, "a whole number above 0", value)
+            case "smem_capacity" | "tmem_capacity":
+                need(value is None or whole(value, 0), self.field, "a whole number, or nothing", value)
+            case "roots":
+                need(texts(value), self.field, "names of resources", value)
+                need_resources(document, value)
+                if again := [name for name in value if value.count(name) > 1]:
+                    raise EditError(f"{again[0]} is named twice")
+                made = {edge.downstream: edge.upstream for edge in document.graph}
+                for name in (name for name in value if name in made):
+                    raise EditError(f"{name} is made from {made[name]}: it is no root of the graph")
+            case "name" | "target":
+                need(text(value) and bool(value), self.field, "a word", value)
+            case _:
+                raise EditError(f"a document has no field {self.field} that can be set")
         return replace(document, **{self.field: value})

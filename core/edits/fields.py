@@ -7,74 +7,60 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..consistency import PARITIES
-from ..document import Document, Footprint, Guard, GuardKind, Loop, Node, Op, OpKind, Token
+from ..document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space, Token
 from ..expressions import Expression, LoopVariable, substitute
 from ..op_integers import rewritten
 from ..tree import walk
 from . import trees
 from .base import Edit, EditError, with_bodies
+from .checks import ctas, footprint, pairs, text, texts, whole
 from .nodes import place_of, targets
 
 
-def _natural(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _computed(value: Any) -> bool:
-    return isinstance(value, Expression) or _natural(value)
+    return isinstance(value, Expression) or whole(value)
 
 
 def _maybe(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or check(value)
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _integer(value: Any) -> bool:
     return isinstance(value, Expression | int) and not isinstance(value, bool)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
-
-
-def _args(value: Any) -> bool:
-    return isinstance(value, tuple) and all(
-        isinstance(i, tuple) and len(i) == 2 and _text(i[0]) for i in value
-    )
 
 
 # What may be set, and what each value must be: the check, and the words for it.
 OP_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kind": (lambda v: isinstance(v, OpKind), "a kind of operation"),
-    "target": (_text, "a name"),
-    "work": (_text, "a work's name"),
-    "args": (_args, "pairs of a parameter and a value"),
-    "results": (_texts, "names"),
+    "target": (text, "a name"),
+    "work": (text, "a work's name"),
+    "args": (pairs, "pairs of a parameter and a value"),
+    "results": (texts, "names"),
     "stage": (_maybe(_computed), "a whole number, 0 or more, an expression, or nothing"),
     "count": (_maybe(_computed), "a whole number, 0 or more, an expression, or nothing"),
-    "tx": (_maybe(_natural), "bytes, 0 or more, or nothing"),
-    "footprint": (_maybe(lambda v: isinstance(v, Footprint)), "a footprint, or nothing"),
+    "tx": (_maybe(whole), "bytes, 0 or more, or nothing"),
+    "footprint": (_maybe(footprint), "a footprint, or nothing"),
+    "ctas": (ctas, "ranks of CTAs, or one of own, peer, all, m, n"),
 }
 GUARD_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kind": (lambda v: isinstance(v, GuardKind), "a kind of guard"),
-    "cta": (lambda v: isinstance(v, int) and v >= 0, "a CTA's rank in the cluster"),
-    "loop": (_text, "a loop's variable"),
-    "warp": (_natural, "a warp of the task, from 0"),
-    "period": (lambda v: _natural(v) and v > 0, "a whole number above 0"),
-    "start": (_natural, "a whole number, 0 or more"),
-    "key": (_text, "a condition's name"),
+    "cta": (whole, "a CTA's rank in the cluster"),
+    "loop": (text, "a loop's variable"),
+    "warp": (whole, "a warp of the task, from 0"),
+    "period": (lambda v: whole(v) and v > 0, "a whole number above 0"),
+    "start": (whole, "a whole number, 0 or more"),
+    "key": (text, "a condition's name"),
+    "token": (lambda v: v == "" or (text(v) and v.isidentifier()), "the name of a value, or nothing"),
 }
 LOOP_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "var": (lambda v: _text(v) and v.isidentifier(), "an identifier"),
+    "kind": (lambda v: v in ("domain", "tile"), "domain or tile"),
+    "var": (lambda v: text(v) and v.isidentifier(), "an identifier"),
     "start": (_integer, "a whole number or an expression over symbols"),
     "stop": (_integer, "a whole number or an expression over symbols"),
     "step": (_integer, "a whole number or an expression over symbols"),
-    "queue": (_text, "a work queue's name"),
-    "skip_if": (_text, "a predicate's name"),
-    "unroll": (_maybe(_natural), "a whole number, or nothing"),
+    "queue": (text, "a work queue's name"),
+    "skip_if": (text, "a predicate's name"),
+    "unroll": (_maybe(whole), "a whole number, or nothing"),
 }
 
 
@@ -108,12 +94,32 @@ class SetField(Edit):
             raise EditError(f"count of {self.id} must be a number known beforehand, not {self.value}")
         if isinstance(place.node, Loop) and self.field == "var":
             document = _follow_loop(document, place, self.value)
+        if isinstance(place.node, Loop) and self.field == "kind":
+            changed = _of_kind(document, place.node, self.value)
+            return with_bodies(
+                document,
+                lambda b: trees.change_nodes(
+                    b, lambda n: (replace(changed, body=n.body),) if n.id == self.id else (n,)
+                ),  # type: ignore[union-attr]
+            )
         ids = targets(document, self.id, self.copies)
 
         def change(node: Node) -> trees.Body:
             return (_changed(node, self.field, self.value),) if node.id in ids else (node,)
 
         return with_bodies(document, lambda body: trees.change_nodes(body, change))
+
+
+def _of_kind(document: Document, loop: Loop, kind: str) -> Loop:
+    """The loop over work tiles instead of a range, or the other way round."""
+    if kind == loop.kind:
+        return loop
+    if kind == "domain":
+        return replace(loop, kind=kind, queue="", skip_if="")
+    queue = next((r.name for r in document.resources if r.space is Space.QUEUE), None)
+    if queue is None:
+        raise EditError(f"{loop.id} cannot go over work tiles: no resource is a queue")
+    return replace(loop, kind=kind, queue=queue, start=0, step=1, unroll=None)
 
 
 def _changed(node: Node, field: str, value: Any) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..consistency import TARGET_OF, TARGETS
 from ..document import (
     AsyncGroup,
     Document,
@@ -18,6 +19,7 @@ from ..document import (
     OpKind,
     PipelineGroup,
     Resource,
+    Space,
     Task,
 )
 from ..pipeline_groups import OWN_OPS, group_of
@@ -34,6 +36,19 @@ from .base import (
     with_task,
 )
 
+_PIPELINE = (
+    OpKind.ACQUIRE,
+    OpKind.COMMIT,
+    OpKind.WAIT,
+    OpKind.RELEASE,
+    OpKind.TRY_ACQUIRE,
+    OpKind.TRY_WAIT,
+)
+_OF_SPACE = {
+    Space.TMEM: (OpKind.TMEM_ALLOC, OpKind.TMEM_DEALLOC),
+    Space.GMEM: (OpKind.TENSORMAP_UPDATE, OpKind.FENCE_TENSORMAP),
+    Space.NONE: (OpKind.TENSORMAP_UPDATE, OpKind.FENCE_TENSORMAP),
+}
 Declared = Resource | NamedBarrier | Mbarrier | AsyncGroup | PipelineGroup
 _GROUPS: dict[type, str] = {
     Resource: "resources",
@@ -249,31 +264,17 @@ def uses(document: Document, name: str) -> tuple[str, ...]:
 
 
 def kinds_of(item: Any) -> tuple[OpKind, ...]:
-    """The kinds of op, works apart, that can have ``item`` as their target."""
-    if isinstance(item, Resource):
-        pipeline = (
-            OpKind.ACQUIRE,
-            OpKind.COMMIT,
-            OpKind.WAIT,
-            OpKind.RELEASE,
-            OpKind.TRY_ACQUIRE,
-            OpKind.TRY_WAIT,
-        )
-        return pipeline if item.pipeline is not None else ()
+    """The kinds of op, works apart, that can have ``item`` as their target; None: that can do without one."""
+    if item is None:
+        return tuple(kind for kind in OpKind if kind not in TARGET_OF)
     if isinstance(item, PipelineGroup):
         return OWN_OPS[item.mode]
     if isinstance(item, NamedBarrier):
-        return (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE)
+        return TARGETS["named barrier"]
+    if isinstance(item, Mbarrier):
+        return TARGETS["mbarrier"]
     if isinstance(item, AsyncGroup):
-        reads = (OpKind.GROUP_WAIT_READ,) if item.kind is Engine.BULK_STORE else ()
-        return (OpKind.GROUP_COMMIT, OpKind.GROUP_WAIT, *reads)
-    return (
-        OpKind.MBARRIER_ARRIVE,
-        OpKind.MBARRIER_EXPECT,
-        OpKind.MBARRIER_ARRIVE_EXPECT,
-        OpKind.MBARRIER_WAIT,
-        OpKind.MBARRIER_TRY_WAIT,
-        OpKind.TCGEN05_COMMIT,
-        OpKind.MBARRIER_INIT,
-        OpKind.MBARRIER_INVAL,
-    )
+        reads = item.kind is Engine.BULK_STORE
+        return tuple(k for k in TARGETS["async group"] if reads or k is not OpKind.GROUP_WAIT_READ)
+    kinds = _PIPELINE if item.pipeline is not None else ()
+    return kinds + _OF_SPACE.get(item.space, ())

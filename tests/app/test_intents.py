@@ -176,7 +176,7 @@ def test_trip_counts(session):
         ("resource", "smem_ab", "pipeline.producer_count", "x", "arrivals on full must be a whole number"),
         ("task", "math", "num_warps", "0", "warps of math must be a whole number above 0"),
         ("task", "math", "num_warps", "1000000000", "a task has at most 1024 warps"),
-        ("document", "", "symbol:k_tiles", "", "k_tiles must be a whole number"),
+        ("symbol", "k_tiles", "min", "", "the least k_tiles must be a whole number"),
     ],
 )
 def test_refusals_use_the_words_of_the_forms(session, kind, name, key, value, said):
@@ -204,7 +204,7 @@ def test_a_document_from_nothing(session, tmp_path):
     for intent in (
         {"type": "set", "kind": "document", "name": "", "key": "target", "value": "sm_100a"},
         {"type": "add", "what": "symbol", "name": "k_tiles"},
-        {"type": "set", "kind": "document", "name": "", "key": "symbol:k_tiles", "value": "2"},
+        {"type": "set", "kind": "symbol", "name": "k_tiles", "key": "min", "value": "2"},
         {"type": "add", "what": "ring", "name": "ring"},
         {
             "type": "add",
@@ -235,6 +235,6 @@ def test_a_document_from_nothing(session, tmp_path):
         "fill",
     ]
     assert problem(session.document) is None and session.document.target == "sm_100a"
-    do(session, type="remove", kind="work", resource="ring", name="fill")
+    do(session, type="remove", kind="work", name="ring.fill")
     do(session, type="remove", kind="symbol", name="k_tiles")
     assert "bounds the loop" in session.notice.text

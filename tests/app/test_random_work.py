@@ -13,6 +13,7 @@ from warpdraft.app.files import autosave_of
 from warpdraft.app.intents import carry_out
 from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
+from warpdraft.app.values import known_names
 from warpdraft.app.views.details import details_view
 from warpdraft.app.views.offers import offers
 from warpdraft.app.views.schedule import schedule_view
@@ -42,6 +43,14 @@ VALUES = (
     "-1",
     "acc, smem_c",
     "max(k_tiles, 2)",
+    True,
+    False,
+    "peer",
+    "0+64, 64+64",
+    "part: 0+64",
+    "1, 1, 2, 2",
+    "band=8",
+    "k_tiles=K // 2",
 )
 
 
@@ -54,8 +63,8 @@ def intent(choose, document):
     names = sorted(edits.declared_names(document)) or ["nobody"]
     kind = choose(KINDS)
     if kind == "set":
-        of = choose(["op", "resource", "task"])
-        name = {"op": id, "resource": choose(names), "task": task.name if task else "nobody"}[of]
+        of = choose(["op", "resource", "task", "work", "symbol", "document", "kernel", "tensor"])
+        name = choose(sorted(known_names(document, of)) or ["nobody"])
         form = details_view(document, None, of, (name,))
         keys = [field["key"] for field in form.get("fields", ())] or ["stages"]
         options = [option for field in form.get("fields", ()) for option in field["options"]]
@@ -100,13 +109,23 @@ def intent(choose, document):
             "name": "other",
             "warp": "1",
         },
+        "add": {
+            "type": "add",
+            "what": choose(["task", "resource", "ring", "barrier", "mbarrier", "group", "symbol", "tensor"]),
+            "name": choose(["one", "two", "three"]),
+        },
+        "drop": {
+            "type": "remove",
+            "kind": (of := choose(["work", "symbol", "task", "edge", "kernel", "tensor"])),
+            "name": choose(sorted(known_names(document, of)) or ["nobody"]),
+        },
         "undo": {"type": "undo"},
     }.get(kind, {"type": "redo"})
 
 
 KINDS = (
-    "set",
-    "insert",
+    *["set"] * 4,
+    *["insert"] * 4,  # else deleting would win, and the walk end in an empty document
     "move",
     "shift",
     "delete",
@@ -116,6 +135,8 @@ KINDS = (
     "remove",
     "rename",
     "split",
+    "add",
+    "drop",
     "undo",
     "redo",
 )

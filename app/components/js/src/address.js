@@ -1,7 +1,7 @@
 /* The page's address restores the file and what is selected: ...#file=gemm.warpdraft.json&op=math.05 */
 import { useEffect, useRef } from "preact/hooks";
 
-const KINDS = ["op", "resource", "task", "finding", "edge"];
+const KINDS = ["op", "resource", "task", "finding", "edge", "work", "symbol", "document", "kernel", "tensor"];
 
 export function useAddress(state, send, standalone) {
   const wanted = useRef(undefined);

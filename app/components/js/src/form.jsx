@@ -84,8 +84,8 @@ function Works({ data, send }) {
     <section class="works" aria-label="Works">
       <h3>Works</h3>
       <ul>{data.works.map((work) => (
-        <li key={work.name}><b class="mono">{work.name}</b><span class="mono detail">{work.text}</span>
-          <Button icon="close" kind="small bare" label={`Remove work ${work.name}`} onClick={() => send({ type: "remove", kind: "work", resource: data.name, name: work.name })} /></li>
+        <li key={work.name}><button type="button" class="link mono" onClick={() => send({ type: "select", kind: "work", ids: [`${data.name}.${work.name}`] })}><b>{work.name}</b></button><span class="mono detail">{work.text}</span>
+          <Button icon="close" kind="small bare" label={`Remove work ${work.name}`} onClick={() => send({ type: "remove", kind: "work", name: `${data.name}.${work.name}` })} /></li>
       ))}</ul>
       <details>
         <summary>Add a work</summary>

@@ -9,7 +9,7 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
     <li key={item.name} class={`resource ${INLINE.has(group) ? "inline" : ""} ${chosen(kind, item.name) ? "chosen" : ""} ${lit.has(item.name) ? "lit" : ""}`}>
       <button type="button" class="name" aria-pressed={chosen(kind, item.name)} onClick={() => send({ type: "select", kind, ids: [item.name] })}>
         {kind === "task" && <span class={`swatch task-${item.color}`} aria-hidden="true" />}
-        <span class="mono">{item.name}</span>
+        <span class="mono">{item.label ?? item.name}</span>
         <Mark severity={(kind === "task" ? marks.tasks : marks.resources)[item.name]} />
         <span class="detail">{[item.space, item.detail].filter(Boolean).join(" · ")}</span>
       </button>
@@ -41,14 +41,19 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
       <div class="scroll">
         <Group title="Tasks" what="task" send={send} labels={labels(data.tasks)}>{data.tasks.map((item) => row(item, "task", "tasks"))}</Group>
         <Group title="Resources" what="ring" send={send}>{data.items.map((item) => row(item, "resource"))}</Group>
+        <Group title="Document">{row(data.document, "document")}</Group>
         <Group title="Barriers" what="barrier" send={send} labels={labels(data.barriers)}>{data.barriers.map((item) => row(item, "resource", "barriers"))}</Group>
+        <Group title="Mbarriers" what="mbarrier" send={send} labels={labels(data.mbarriers)}>{data.mbarriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
         <Group title="Symbols" what="symbol" send={send}>{data.symbols.map((symbol) => (
-          <li key={symbol.name} class="resource symbol"><span class="mono">{symbol.name}</span>
+          <li key={symbol.name} class={`resource symbol ${chosen("symbol", symbol.name) ? "chosen" : ""}`}>
+            <button type="button" class="name" aria-pressed={chosen("symbol", symbol.name)} onClick={() => send({ type: "select", kind: "symbol", ids: [symbol.name] })}>
+              <span class="mono">{symbol.name}</span><span class="detail">{symbol.detail}</span></button>
             <label title="The least value that is checked, and that the kernel accepts">at least <Typed numeric size={3} value={String(symbol.min)} label={`least ${symbol.name}`}
-              commit={(value) => send({ type: "set", kind: "document", name: "", key: `symbol:${symbol.name}`, value })} /></label>
+              commit={(value) => send({ type: "set", kind: "symbol", name: symbol.name, key: "min", value })} /></label>
             <Button icon="close" kind="small bare" label={`Remove symbol ${symbol.name}`} onClick={() => send({ type: "remove", kind: "symbol", name: symbol.name })} /></li>
         ))}</Group>
+        <Group title="Kernel" what={data.kernel.length ? "tensor" : "kernel"} send={send}>{data.kernel.map((item) => row(item, item.tensor ? "tensor" : "kernel"))}</Group>
       </div>
     </section>
   );
@@ -81,8 +86,8 @@ function Group({ title, what, send, labels = [], children }) {
     <div class="group-block">
       <div class="heading">
         <h3>{title}</h3>
-        <form onSubmit={add}><input name="name" placeholder="+ add" aria-label={`Add to ${title}: name`} autocomplete="off" spellcheck={false}
-          onKeyDown={(e) => e.key === "Escape" && (e.stopPropagation(), (e.currentTarget.value = ""), e.currentTarget.blur())} /></form>
+        {what && <form onSubmit={add}><input name="name" placeholder={title === "Kernel" ? `+ ${what}` : "+ add"} aria-label={`Add to ${title}: name`} autocomplete="off" spellcheck={false}
+          onKeyDown={(e) => e.key === "Escape" && (e.stopPropagation(), (e.currentTarget.value = ""), e.currentTarget.blur())} /></form>}
       </div>
       {labels.length > 0 && <div class="labels" aria-hidden="true">{labels.map((label) => <span key={label}>{label}</span>)}</div>}
       <ul>{children}</ul>
