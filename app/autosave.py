@@ -8,32 +8,45 @@ from pathlib import Path
 from warpdraft.core.document import Document
 from warpdraft.core.store import DocumentError
 
-from .files import autosave_of
+from .claims import CLAIMS, Holder
+from .files import MOST_KEPT, autosave_of
 from .worker import Worker
-
-MOST = 9  # states that wait for a decision
 
 
 class Autosave:
-    """Writes in the background, the newest document only. ``problem`` tells why the last one could not be kept."""
+    """Writes in the background, the newest document only. ``problem`` tells why the last one could not be kept.
 
-    def __init__(self, save: Callable[[Document, Path], None]) -> None:
+    ``living`` and ``told`` as for `claims.Holder`: what another living session keeps of the same file is left alone.
+    """
+
+    def __init__(
+        self,
+        save: Callable[[Document, Path], None],
+        living: Callable[[], bool] = lambda: False,
+        told: Callable[[], None] = lambda: None,
+    ) -> None:
         self._save = save
         self._worker = Worker("warpdraft-autosave", linger=5.0)
         self.problem = ""
         self._offers: list[tuple[int, Document]] = []  # what was found and waits for the person's decision
         self._left: set[Path] = set()  # decided about: to be removed once the next state is on disk
-        self._own = 1
+        self._holder = Holder(living, told)
 
-    def reset(self) -> None:
-        """Another document: nothing is offered."""
-        self._offers, self._left, self._own = [], set(), 1
+    def enter(self, path: Path | None) -> None:
+        """Another document, in ``path``: nothing is offered."""
+        self._offers, self._left = [], set()
+        CLAIMS.enter(self._holder, path)
+
+    def others(self) -> int:
+        """How many others show the same file at this moment."""
+        return CLAIMS.others(self._holder)
 
     def look(self, path: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
         """Find what was left beside ``path`` and differs from its ``document``, and give the first. Until it is decided
         about, unsaved changes go to another file."""
-        self.reset()
-        for number in range(1, MOST + 1):
+        self._offers, self._left = [], set()
+        taken = CLAIMS.taken(self._holder)
+        for number in (n for n in range(1, MOST_KEPT + 1) if n not in taken):
             other = _found(autosave_of(path, number), document, load)
             if other is not None:
                 self._offers.append((number, other))
@@ -43,13 +56,18 @@ class Autosave:
         """The person has decided about the first offer; give the next."""
         if self._offers:
             number, _ = self._offers.pop(0)
-            self._left |= {autosave_of(path, number), autosave_of(path, self._own)}
+            self._left |= {autosave_of(path, number), self._place(path)}
         return self._next()
 
     def _next(self) -> Document | None:
-        taken = {number for number, _ in self._offers}
-        self._own = next(n for n in range(1, MOST + 2) if n not in taken)
+        CLAIMS.number(self._holder, {number for number, _ in self._offers})
         return self._offers[0][1] if self._offers else None
+
+    def _place(self, path: Path) -> Path:
+        """Where this session keeps its changes."""
+        holder = self._holder
+        number = holder.number or CLAIMS.number(holder, {number for number, _ in self._offers})
+        return autosave_of(path, number)
 
     def _tidy(self, *but: Path) -> None:
         while self._left:
@@ -59,7 +77,11 @@ class Autosave:
 
     def keep(self, document: Document, path: Path, kept: Callable[[], None] = lambda: None) -> None:
         """Keep ``document`` as the unsaved state of ``path``; ``kept`` is called when it is on disk."""
-        place = autosave_of(path, self._own)
+        try:
+            place = self._place(path)
+        except OSError as error:
+            self.problem = str(error)
+            return
 
         def job(stale: Callable[[], bool]) -> None:
             try:
@@ -74,8 +96,10 @@ class Autosave:
 
     def drop(self, path: Path | None, replaced: Path | None = None) -> None:
         """Forget the unsaved state of ``path``, and that of ``replaced``, another file; what is offered stays."""
-        own = autosave_of(path, self._own) if path else None
+        own = self._place(path) if path else None
         other = autosave_of(replaced) if replaced and replaced != path else None
+        if other is not None and CLAIMS.kept(other):
+            other = None  # somebody is working on it
 
         def job(stale: Callable[[], bool]) -> None:
             try:
@@ -86,6 +110,11 @@ class Autosave:
                 self.problem = str(error)
 
         self._worker.submit(job)
+
+    def close(self) -> None:
+        """The session has ended: what it kept stays for the next one."""
+        self.wait()
+        CLAIMS.leave(self._holder)
 
     def wait(self, timeout: float = 10.0) -> bool:
         """Wait until what was asked for is on disk."""

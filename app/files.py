@@ -10,6 +10,7 @@ from pathlib import Path
 
 SUFFIX = ".warpdraft.json"
 AUTOSAVE = ".autosave"
+MOST_KEPT = 9  # states of one file that wait for a decision
 _SKIPPED = {"node_modules", "build", "dist", "__pycache__", "site-packages"}
 _MOST_FILES = 200  # a list longer than this helps nobody
 

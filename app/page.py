@@ -20,6 +20,7 @@ from .components.editor import EditorComponent
 from .consent import Consent
 from .debugger import Debugger
 from .files import Folder, examples
+from .fixing import find_fixes
 from .running import Runner, RunState, log_view
 from .session import Session
 from .templates import templates_view
@@ -39,7 +40,17 @@ from .views.timeline import facts_view, places_of
 
 # Which values of the session each pane is a function of.
 DEPENDS = {
-    "chrome": ("history", "saved", "path", "trip_counts", "report", "notice", "recovery", "revision"),
+    "chrome": (
+        "history",
+        "saved",
+        "path",
+        "trip_counts",
+        "report",
+        "notice",
+        "recovery",
+        "revision",
+        "others",
+    ),
     "resources": ("history",),
     "files": ("path", "saved"),
     "templates": (),
@@ -112,7 +123,7 @@ class Page:
         if names & {"selection", "report"} and self.session.selection.kind == "finding":
             finding = find_finding(self.session.report.value, self.session.selection.first)
             if finding is not None:
-                self.session.find_fixes(finding)
+                find_fixes(self.session, finding)
         if any(event.name == "report" and event.new == Result() for event in events):
             self._timeline.forget()  # another document was opened
             self._compare.forget()
@@ -313,6 +324,7 @@ class Page:
 
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
+        self.session.meet()
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "advise": _advise,

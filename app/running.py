@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,9 @@ from typing import Any
 from warpdraft.core import store
 from warpdraft.core.document import Document
 
+from .tied import MISSING, end
+
+TIED = Path(__file__).with_name("tied.py")  # starts without the package: -I leaves its folder out of the path
 LIMIT = 300.0  # seconds; compiling takes a few, a hang would take for ever
 MOST_LINES = 2000
 
@@ -88,15 +90,12 @@ class Runner:
         self._ending = self._ending or why
         process = self._process
         if process is not None and process.poll() is None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end(process.pid)
 
     def _follow(self, command: list[str], after: Callable[[], None]) -> None:
         try:
             self._process = subprocess.Popen(
-                command,
+                [sys.executable, "-I", str(TIED), str(os.getpid()), *command],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -145,7 +144,7 @@ class Runner:
         except ValueError:
             result, lines = {}, (*lines, *output.splitlines())
         result = result if isinstance(result, dict) else {}
-        words = {0: "right", 1: "wrong, hung or deadlocked", 2: "could not run"}.get(
+        words = {0: "right", 1: "wrong, hung or deadlocked", 2: "could not run", MISSING: "not started"}.get(
             code, f"ended with code {code}"
         )
         state = "done" if code in (0, 1) else "failed"

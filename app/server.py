@@ -82,13 +82,34 @@ def editor(folder: Folder) -> pn.viewable.Viewable:
     if folder.start is None:
         raise FileNotFoundError("there is no document to open")
     document = pn.state.curdoc
-    session = open_session(folder.start, post=poster(document) if document else None)
+    session = open_session(
+        folder.start,
+        post=poster(document) if document else None,
+        living=living(document) if document else lambda: False,
+    )
     page = Page(session, folder)
     if document is not None:
         # The page tells of a lost connection itself, and is loaded anew by the person: its session may be gone.
         document.config.update(reconnect_session=False, notifications=None, notify_connection_status=False)
         document.on_session_destroyed(lambda context: page.close())
     return page.component
+
+
+def living(document: BokehDocument) -> Callable[[], bool]:
+    """Tells whether the tab of ``document`` is open: not yet connected, or connected still. Who leaves never comes back."""
+    seen = False
+
+    def alive() -> bool:
+        nonlocal seen
+        context = document.session_context
+        if context is None or context.destroyed:
+            return False
+        session = getattr(context, "session", None)
+        connected = session is not None and session.connection_count > 0
+        seen = seen or connected
+        return connected or not seen
+
+    return alive
 
 
 def poster(document: BokehDocument) -> Post:

@@ -12,7 +12,6 @@ import param
 from warpdraft.core.consistency import problem
 from warpdraft.core.document import Document
 from warpdraft.core.edits import Edit, EditError
-from warpdraft.core.findings import Finding
 from warpdraft.core.history import History
 from warpdraft.core.simulate import default_values
 from warpdraft.core.store import DocumentError
@@ -58,6 +57,7 @@ class Session(param.Parameterized):
     recovery = param.ClassSelector(
         class_=Document, allow_None=True, doc="Unsaved changes found beside the file."
     )
+    others = param.Integer(0, doc="How many other tabs, notebooks or servers show the same file.")
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class Session(param.Parameterized):
         tools: Tools = TOOLS,
         post: Post | None = None,
         analyst: Callable[[], Analyst] = Child,
+        living: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(history=History(document), saved=document, path=path)
         self.tools = tools
@@ -77,7 +78,8 @@ class Session(param.Parameterized):
         self._questions = Worker("warpdraft-question", linger=2.0)
         self._new_analyst = analyst
         self._analyst, self._second = analyst(), analyst()
-        self._autosave = Autosave(tools.save)
+        self._autosave = Autosave(tools.save, living, lambda: self._later(self.meet))
+        self._autosave.enter(path)
         self.seen = fingerprint(path)  # the file as it was read or written last
         self._begun: Document | None = None  # a new document as it was at the start
         self._notices = 0
@@ -196,12 +198,12 @@ class Session(param.Parameterized):
         except DocumentError as error:
             self.say("error", str(error))
             return False
-        if not written:
+        if written:
+            self._show(document, path, document)
+            self.seen = seen
+        else:
             self.start(document, path)
             self._begun = None
-            return True
-        self._show(document, path, document)
-        self.seen = seen
         self.recovery = self._autosave.look(path, document, self.tools.load)
         return True
 
@@ -210,7 +212,7 @@ class Session(param.Parameterized):
             self._autosave.drop(self.path)  # nothing was done on it
             self._autosave.wait()
         self._begun = None
-        self._autosave.reset()
+        self._autosave.enter(path)
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self.history = path, saved, History(document)
             self.revision += 1
@@ -241,7 +243,7 @@ class Session(param.Parameterized):
         with param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self._begun, self.seen = path, document, None, fingerprint(path)
             if moved:
-                self._autosave.reset()  # what is offered belongs to the former file, and stays beside it
+                self._autosave.enter(path)  # what is offered belongs to the former file, and stays beside it
                 self.recovery = None
             self._become(self.history.push(document, "Name it as its file"))
 
@@ -263,16 +265,22 @@ class Session(param.Parameterized):
             self.say("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
         revision = self.revision
         if self.dirty:
-            self._autosave.keep(self.document, self.path, lambda: self._tell_kept(revision))
+            self._autosave.keep(
+                self.document, self.path, lambda: self._later(lambda: self._now_kept(revision))
+            )
         else:
             self._autosave.drop(self.path)
             self._now_kept(revision)
 
-    def _tell_kept(self, revision: int) -> None:
-        """From a thread of its own: whoever holds the session may be waiting for the autosave."""
-        threading.Thread(
-            target=self.post, args=(lambda: self._now_kept(revision),), name="warpdraft-kept", daemon=True
-        ).start()
+    def _later(self, function: Callable[[], None]) -> None:
+        """Post it from a thread of its own: whoever holds this session, or another, may be waiting."""
+        threading.Thread(target=self.post, args=(function,), name="warpdraft-post", daemon=True).start()
+
+    def meet(self) -> None:
+        """See who else shows the file. Who has left may have left unsaved changes: offered where nothing is done yet."""
+        self.others = self._autosave.others()
+        if self.path is not None and self.recovery is None and not self.history.past and not self.dirty:
+            self.recovery = self._autosave.look(self.path, self.saved, self.tools.load)
 
     def _now_kept(self, revision: int) -> None:
         self.kept = max(self.kept, revision)
@@ -340,19 +348,6 @@ class Session(param.Parameterized):
                 if self.selection.first not in keys:
                     self.selection = Selection()
 
-    def find_fixes(self, finding: Finding) -> None:
-        """Look for edits that repair ``finding``, each verified; they come into ``fixes``."""
-        key = finding_key(finding)
-        if key in self.fixes or self.checking:
-            return
-        self.fixes = {**self.fixes, key: None}
-
-        def answer(result: Result) -> None:
-            if result.revision == self.revision:
-                self.fixes = {**self.fixes, key: result.value or ()}
-
-        self.ask(answer, "fixes", finding)
-
     def ask(self, answer: Callable[[Result], None], function: str, *arguments: Any) -> None:
         """Ask one more question about the present document in the background; ``answer`` gets the result, unless a newer
         question comes first."""
@@ -381,19 +376,21 @@ class Session(param.Parameterized):
         """Stop the background work; the autosave stays for the next time."""
         for work in (self._checker, self._writer, self._drawer, self._questions, self._analyst, self._second):
             work.close()
-        self._autosave.wait()
+        self._autosave.close()
 
 
 def open_session(
-    path: Path, tools: Tools = TOOLS, post: Post | None = None, analyst: Callable[[], Analyst] = Child
+    path: Path,
+    tools: Tools = TOOLS,
+    post: Post | None = None,
+    analyst: Callable[[], Analyst] = Child,
+    living: Callable[[], bool] = lambda: False,
 ) -> Session:
     """A session on the document in ``path``. Raises DocumentError for a file that is no document."""
     seen = fingerprint(path)
     document, written = Autosave.read(path, tools.load)
-    session = Session(document, path, tools, post, analyst)
+    session = Session(document, path, tools, post, analyst, living)
     session.seen = seen
-    if written:
-        session.recovery = session._autosave.look(path, document, tools.load)
-    else:
-        session.saved = UNWRITTEN
+    session.saved = session.saved if written else UNWRITTEN
+    session.recovery = session._autosave.look(path, document, tools.load)
     return session

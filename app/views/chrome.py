@@ -41,5 +41,6 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
         if notice
         else None,
         "recovery": session.recovery is not None,
+        "others": session.others,
         "running": running,
     }

@@ -1,7 +1,9 @@
 """Runs in another process: output, end, stop and time limit."""
 
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 from warpdraft.app.running import Runner, RunState, log_view
 
@@ -94,3 +96,52 @@ def test_only_one_run_at_a_time():
     assert runner.state.lines == ("first",)
     runner.cancel()
     assert finish(runner).state == "stopped"
+
+
+def test_a_run_ends_with_an_editor_that_is_killed(tmp_path):
+    """With all that the run has started."""
+    note = tmp_path / "pids"
+    inner = f"import os, time; open({str(note)!r}, 'a').write(f'{{os.getpid()}} '); time.sleep(60)"
+    outer = (
+        "import subprocess, sys; "  # as a kernel's process, it leads a session of its own
+        f"subprocess.run([sys.executable, '-c', {inner!r}], start_new_session=True)"
+    )
+    editor = (
+        "import sys, time; from warpdraft.app.running import Runner; "
+        f"Runner(lambda state: None).start([sys.executable, '-c', {outer!r}], 'running'); time.sleep(60)"
+    )
+    process = subprocess.Popen(python(editor))
+    assert until(lambda: note.exists() and note.read_text().strip())
+    process.kill()
+    process.wait(10)
+    pid = int(note.read_text())
+    assert until(lambda: not alive(pid))
+
+
+def test_a_stop_ends_what_leads_a_session_of_its_own(tmp_path):
+    note = tmp_path / "pid"
+    inner = f"import os, time; open({str(note)!r}, 'a').write(f'{{os.getpid()}} '); time.sleep(60)"
+    runner = Runner(lambda state: None)
+    runner.start(
+        python(
+            f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], start_new_session=True)"
+        ),
+        "running",
+    )
+    assert until(lambda: note.exists() and note.read_text().strip())
+    runner.cancel()
+    assert finish(runner).state == "stopped" and until(lambda: not alive(int(note.read_text())))
+
+
+def until(holds, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return holds()
+
+
+def alive(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

@@ -1,5 +1,8 @@
 """Saving replaces nothing that another has written, and no unsaved changes that wait for a decision."""
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -91,3 +94,97 @@ def test_an_offer_that_is_ignored_is_not_lost(tab, path):
     third.recover(True)
     assert third.settle() and third.document.name == "newer" and third.recovery is None
     assert TOOLS.load(autosave_of(path)).name == "newer" and not autosave_of(path, 2).exists()
+
+
+@pytest.fixture
+def tabs(path):
+    """Opens tabs that are living until they are closed."""
+    opened = []
+
+    def open():
+        here = {"yes": True}
+        session = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: here["yes"])
+        opened.append(session)
+        session.leave = lambda: (here.update(yes=False), session.close())
+        session.vanish = lambda: here.update(yes=False)
+        return session
+
+    yield open
+    for session in opened:
+        session.close()
+
+
+def until(holds, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return holds()
+
+
+def test_two_tabs_on_one_file_know_each_other_and_keep_their_changes_apart(tabs, path):
+    first, second = tabs(), tabs()
+    assert until(lambda: first.others == second.others == 1)
+    first.do(target(first))
+    second.do(edits.SetDocument("cluster", (2, 1, 1)))
+    assert first.settle() and second.settle() and second.recovery is None
+    assert TOOLS.load(autosave_of(path)) == first.document
+    assert TOOLS.load(autosave_of(path, 2)) == second.document
+    first.undo()
+    assert first.settle() and not autosave_of(path).exists() and autosave_of(path, 2).exists()
+    first.do(target(first))
+    assert first.settle()
+    both = [first.document, second.document]
+    first.leave()
+    assert until(lambda: second.others == 0) and autosave_of(path).exists()
+    second.leave()
+    third = tabs()
+    assert third.recovery == both[0]
+    third.recover(False)
+    assert third.recovery == both[1]
+    third.recover(True)
+    assert third.settle() and third.document == both[1]
+    assert [autosave_of(path, n).exists() for n in (1, 2)] == [True, False]
+
+
+def test_who_saves_second_is_asked(tabs, path):
+    first, second = tabs(), tabs()
+    first.do(target(first))
+    second.do(edits.SetDocument("cluster", (2, 1, 1)))
+    assert first.save() and not second.save() and "another program or tab" in second.notice.text
+    assert TOOLS.load(path) == first.document
+
+
+def test_a_reloaded_tab_is_offered_what_it_had(tabs, path):
+    """The new page is made while the old one is still connected."""
+    old = tabs()
+    old.do(target(old))
+    assert old.settle()
+    new = tabs()
+    assert new.recovery is None and until(lambda: new.others == 1)
+    old.vanish()
+    new.meet()  # its page has been loaded
+    assert (new.others, new.recovery) == (0, old.document)
+    new.recover(True)
+    assert new.settle() and TOOLS.load(autosave_of(path)) == old.document
+    assert not autosave_of(path, 2).exists()
+
+
+def test_another_process_on_the_file_is_noticed(tabs, path):
+    code = (
+        "import sys, time; from pathlib import Path; from warpdraft.app.session import open_session; "
+        "from warpdraft.core import edits; s = open_session(Path(sys.argv[1]), living=lambda: True); "
+        "s.do(edits.SetDocument('cluster', (4, 1, 1))); s._autosave.wait(); print('kept', flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout.readline() == "kept\n"
+        session = tabs()
+        session.meet()
+        assert session.others == 1 and session.recovery is None
+        session.do(target(session))
+        assert session.settle() and TOOLS.load(autosave_of(path)).cluster == (4, 1, 1)
+        assert TOOLS.load(autosave_of(path, 2)) == session.document
+    finally:
+        other.kill()
+        other.communicate()
+    assert tabs().recovery.cluster == (4, 1, 1)

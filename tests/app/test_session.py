@@ -14,6 +14,7 @@ from warpdraft.app.advising import Advising
 from warpdraft.app.analysis import Child, Failed, Here, Spares, Unwanted
 from warpdraft.app.debugger import Debugger
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
+from warpdraft.app.fixing import find_fixes
 from warpdraft.app.session import Session, open_session
 from warpdraft.app.tools import TOOLS
 from warpdraft.app.values import Selection
@@ -285,7 +286,7 @@ def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
         fixes=lambda document, finding: (fix,),
     )
     session.settle()
-    session.find_fixes(found)
+    find_fixes(session, found)
     assert session.settle() and session.fixes[finding_key(found)] == (fix,)
     session.do_all(fix.edits, fix.title)
     assert session.fixes == {} and session.history.titles == ("Rename it",)

@@ -349,3 +349,32 @@ def test_a_file_that_changed_on_disk_is_not_overwritten_silently(editor, folder)
     notice.get_by_role("button", name="Overwrite").click()
     notice.filter(has_text="Saved persistent").wait_for()
     assert file.read_text() != theirs
+
+
+def test_works_symbols_document_and_kernel_have_forms(editor):
+    pane = editor.page.get_by_label("Resources", exact=True)
+    form = editor.page.locator(".warpdraft .details .form")
+    pane.locator(".name", has_text="smem_ab").first.click()
+    form.get_by_role("button", name="load_a", exact=True).click()
+    form.locator("h2", has_text="smem_ab.load_a").wait_for()
+    field = form.get_by_label("tx bytes")
+
+    def commit(text):
+        field.fill(text)
+        field.press("Enter")
+
+    editor.edited(lambda: commit("8192"))
+    assert editor.verdict == "Unsafe"
+    editor.page.locator(".warpdraft").focus()
+    editor.edited(lambda: editor.press("Control+z"))
+    pane.locator(".symbol .name", has_text="k_tiles").click()
+    field = form.get_by_label("name", exact=True)
+    editor.edited(lambda: commit("depth"))
+    assert "depth" in editor.page.locator(".warpdraft .schedule").inner_text()
+    pane.locator(".name", has_text="sm_90a").click()
+    field = form.get_by_label("CTAs on a multiprocessor")
+    editor.edited(lambda: commit("2"))
+    assert "WD601" in editor.codes()
+    pane.locator(".name", has_text="trip counts").click()
+    form.get_by_label("sizes on a GPU").wait_for()
+    assert "depth=ceil_div(K, 64)" in form.get_by_label("trip counts").input_value()

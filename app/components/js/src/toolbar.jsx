@@ -81,6 +81,7 @@ function Files({ chrome, files, send, setDialog }) {
         </select>
       </label>
       {chrome.dirty && <span class="dirty" title="Unsaved changes (kept beside the file until they are saved)" role="status">●<span class="hidden">unsaved changes</span></span>}
+      {chrome.others > 0 && <span class="others" role="status" title="Each keeps its own unsaved changes; who saves second is asked before anything is replaced"><Icon name="warning" />also open in {chrome.others > 1 ? `${chrome.others} other tabs` : "another tab"}</span>}
     </span>
   );
 }
