@@ -30,6 +30,8 @@ def too_large(document: Document) -> str:
     for task in document.tasks:
         if task.num_warps > MAX_WARPS:
             return f"{task.name} has more than {MAX_WARPS} warps: it was not executed"
+        if not 0 <= task.warp_idx <= MAX_WARPS:
+            return f"{task.name} starts at warp {task.warp_idx}, of at most {MAX_WARPS}: it was not executed"
     stages = sum(r.pipeline.stages for r in document.resources if r.pipeline)
     stages += sum(m.stages for m in document.mbarriers)
     return f"{stages} stages are more than {MAX_STAGES}: it was not executed" if stages > MAX_STAGES else ""

@@ -50,6 +50,7 @@ from .valuations import (
 BUDGET = 60.0  # seconds
 MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
 REORDERED = 4  # cases that are looked at in other orders too, once their interleavings differ
+SIZES = ("WD601", "WD602", "WD605")  # rules that look at no more than the sizes, however large
 DECLARED = ("WD201", "WD203")  # rules about declarations whose consequences fill the rest of a report
 
 
@@ -67,8 +68,9 @@ def verify(
     """
     start, document = perf_counter(), spelled_out(document)
     search = _Search(document, trip_counts, start + budget)
-    search.collector.add(finding for h in HAZARDS for finding in h.check(document))
     search.reason = too_large(document)
+    rules = [h for h in HAZARDS if h.code in SIZES] if search.reason else HAZARDS
+    search.collector.add(finding for h in rules for finding in h.check(document))
     if not search.reason:
         trace = Trace(document, search.deadline, strict_lanes)
         search.collector.add(finding for h in HAZARDS for finding in h.follow(trace))

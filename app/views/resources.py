@@ -8,6 +8,7 @@ from warpdraft.core.arrivals import derived_empty_count, derived_full_count
 from warpdraft.core.document import Document, Kernel, Resource
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
+from warpdraft.core.limits import MAX_WARPS
 from warpdraft.core.occupancy import ctas_per_sm
 
 from . import words
@@ -148,7 +149,8 @@ def _registers(document: Document) -> dict[str, Any]:
     groups: dict[int, int] = {}
     default = DEFAULT_REGISTERS // ctas_per_sm(document)
     for task in document.tasks:
-        for group in range(task.warp_idx // 4, (task.warp_idx + task.num_warps - 1) // 4 + 1):
+        last = min(task.warp_idx + task.num_warps, MAX_WARPS) - 1
+        for group in range(max(0, task.warp_idx) // 4, last // 4 + 1):
             groups[group] = max(groups.get(group, 0), task.num_registers or default)
     total = sum(128 * registers for registers in groups.values())
     share = REGISTERS // ctas_per_sm(document)
