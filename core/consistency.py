@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .cursors import CONSUMING, PRODUCING
 from .document import Document, Guard, Loop, Mbarrier, Node, Op, OpKind, Pipeline, Storage
 from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
+from .limits import MAX_WARPS
 from .op_integers import expressions_of
 
 TARGETS = {
@@ -74,6 +75,12 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
                     f'a role is "producer" or "consumer", not {work.role!r}',
                 )
         yield from _stages(f"resources[{i}].pipeline", resource.pipeline)
+        for j, stride in enumerate(resource.pipeline.interleave if resource.pipeline else ()):
+            if isinstance(stride, int) and not 1 <= stride <= MAX_WARPS:
+                yield (
+                    f"resources[{i}].pipeline.interleave[{j}]",
+                    f"a stride is 1 to {MAX_WARPS}, not {stride}",
+                )
         yield from _stages(f"resources[{i}].storage", resource.storage)
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])

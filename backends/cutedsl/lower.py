@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warpdraft.core.document import Document, OpKind
+from warpdraft.core.limits import too_large
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.tree import ops_of
 
 from .checks import checks
+from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions, imports, names_in, operations, used_names
 from .module import Module
 from .printer import print_source
@@ -32,6 +34,8 @@ from .syntax import (
 def lower(document: Document, heading: str = "", build: str = "") -> str:
     """The module's source. ``heading`` is put into its first lines; ``build`` is "", "watchdog" or
     "profile". Raises LoweringError."""
+    if reason := too_large(document):
+        raise LoweringError(reason)
     module = Module(document, build)
     body = tuple(branches(module))
     kernel = _kernel(module, body)

@@ -268,7 +268,7 @@ def test_advice_joins_the_findings_until_the_next_edit():
     advising.ask()
     assert session.settle() and drawn == ["asking", "given"] and advising.view()["notes"] == ["a note"]
     assert session.report.value.findings[-1] == found and session.report.value.verdict == verdict
-    session.find_fixes(found)
+    find_fixes(session, found)
     assert session.settle() and session.fixes[finding_key(found)] == found.fixes
     session.do(RENAME)
     advising.forget()
