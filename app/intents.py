@@ -13,6 +13,8 @@ from warpdraft.core.document import (
     Mbarrier,
     NamedBarrier,
     Pipeline,
+    PipelineGroup,
+    PipelineGroupMode,
     Resource,
     Space,
     Storage,
@@ -21,6 +23,7 @@ from warpdraft.core.document import (
     Work,
 )
 from warpdraft.core.edits import EditError
+from warpdraft.core.pipeline_groups import group_of
 from warpdraft.core.tree import find_task
 
 from . import typed
@@ -191,6 +194,11 @@ def _add(session: Session, intent: Intent) -> None:
             edit = edits.Add(AsyncGroup(name, Engine(intent.get("kind", "wgmma"))))
         case "mbarrier":
             edit = edits.Add(Mbarrier(name))
+        case "pipelines":
+            free = [r.name for r in document.resources if r.pipeline and not group_of(document, r.name)]
+            if not free:
+                raise EditError("a pipeline group needs a resource with a pipeline that is in no group yet")
+            edit = edits.Add(PipelineGroup(name, PipelineGroupMode.Merge, tuple(free[:1])))
         case "symbol":
             edit = edits.SetSymbol(name)
         case "kernel":

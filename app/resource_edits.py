@@ -13,12 +13,23 @@ from warpdraft.core.document import (
     Engine,
     Footprint,
     Pipeline,
+    PipelineGroup,
+    PipelineGroupMode,
     Resource,
     Signal,
     Space,
     Storage,
 )
-from warpdraft.core.edits import Edit, Rename, SetBarrier, SetPipeline, SetResource, SetStorage, SetWork
+from warpdraft.core.edits import (
+    Edit,
+    Rename,
+    SetBarrier,
+    SetPipeline,
+    SetPipelineGroup,
+    SetResource,
+    SetStorage,
+    SetWork,
+)
 from warpdraft.core.tree import find_resource, find_target, find_work
 
 from . import typed
@@ -31,6 +42,8 @@ def declared(document: Document, name: str, key: str, value: Typed) -> Edit:
     if key == "name":
         return Rename(name, text.strip())
     item = find_target(document, name)
+    if isinstance(item, PipelineGroup):
+        return _pipeline_group(item, key, value)
     if isinstance(item, AsyncGroup):
         return SetBarrier(name, key, Engine(text))
     if not isinstance(item, Resource):
@@ -50,6 +63,19 @@ def declared(document: Document, name: str, key: str, value: Typed) -> Edit:
             stages = item.pipeline.stages if item.pipeline else 1
             return SetResource(name, key, (item.storage or Storage(128, stages)) if value else None)
     return SetPipeline(name, inner, _pipeline_value(inner, value, text))
+
+
+def _pipeline_group(group: PipelineGroup, key: str, value: Typed) -> Edit:
+    text = value if isinstance(value, str) else ""
+    match key:
+        case "mode":
+            return SetPipelineGroup(group.name, key, PipelineGroupMode(text))
+        case "members":
+            return SetPipelineGroup(group.name, key, typed.names(text))
+        case "pipeline":
+            return SetPipelineGroup(group.name, key, (group.pipeline or Pipeline(1)) if value else None)
+    inner = key.rpartition(".")[2]
+    return SetPipeline(group.name, inner, _pipeline_value(inner, value, text))
 
 
 def _storage_value(key: str, text: str) -> Any:

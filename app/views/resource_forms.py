@@ -11,6 +11,8 @@ from warpdraft.core.document import (
     Mbarrier,
     NamedBarrier,
     Pipeline,
+    PipelineGroup,
+    PipelineGroupMode,
     Resource,
     Signal,
     Space,
@@ -47,6 +49,16 @@ def target_form(document: Document, name: str) -> Form | None:
         case AsyncGroup():
             form["what"] = "async group"
             fields.append(field("kind", "of", item.kind.value, "choice", [kind.value for kind in GROUPS]))
+        case PipelineGroup():
+            form["what"] = "pipeline group"
+            fields += [
+                field(
+                    "mode", "hands on", item.mode.value, "choice", [mode.value for mode in PipelineGroupMode]
+                ),
+                field("members", "members", ", ".join(item.members), hint="resources, comma between"),
+                field("pipeline", "has a pipeline of its own", item.pipeline is not None, "bool"),
+                *(_pipeline_fields(document, item.pipeline, ("derived", "derived")) if item.pipeline else ()),
+            ]
     return {**form, "fields": fields, "source": str(item.source) if item.source else ""}
 
 
@@ -104,16 +116,17 @@ def _resource_fields(document: Document, resource: Resource) -> list[dict]:
         field("pipeline", "has a pipeline", resource.pipeline is not None, "bool"),
     ]
     if resource.pipeline:
-        fields += _pipeline_fields(document, resource, resource.pipeline)
+        full, empty = derived_full_count(document, resource), derived_empty_count(document, resource)
+        hints = (f"derived: {full}", f"derived: {empty}")
+        fields += _pipeline_fields(document, resource.pipeline, hints)
     fields.append(field("storage", "has storage", resource.storage is not None, "bool"))
     if resource.storage:
         fields += _storage_fields(resource, resource.storage)
     return fields
 
 
-def _pipeline_fields(document: Document, resource: Resource, pipeline: Pipeline) -> list[dict]:
+def _pipeline_fields(document: Document, pipeline: Pipeline, derived: tuple[str, str]) -> list[dict]:
     signals = ["", *(s.value for s in Signal)]
-    full, empty = derived_full_count(document, resource), derived_empty_count(document, resource)
     types = ["", *dict.fromkeys((*SIGNALS, *([pipeline.type] if pipeline.type else [])))]
     several = document.cluster != (1, 1, 1)
     fields = [
@@ -125,14 +138,14 @@ def _pipeline_fields(document: Document, resource: Resource, pipeline: Pipeline)
             "arrivals on full",
             pipeline.producer_count,
             "int",
-            hint=f"derived: {full}",
+            hint=derived[0],
         ),
         field(
             "pipeline.consumer_count",
             "arrivals on empty",
             pipeline.consumer_count,
             "int",
-            hint=f"derived: {empty}",
+            hint=derived[1],
         ),
         field(
             "pipeline.producer_signal",

@@ -34,8 +34,8 @@ def resources_view(document: Document) -> dict[str, Any]:
             for m in document.mbarriers
         ],
         "symbols": [{"name": s.name, "min": s.min, "detail": _symbol_text(s)} for s in document.symbols],
-        "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups]
-        + [
+        "groups": [{"name": g.name, "detail": g.kind.value, "fields": []} for g in document.groups],
+        "pipelines": [
             {"name": g.name, "detail": f"{g.mode.value} of {', '.join(g.members)}", "fields": []}
             for g in document.pipeline_groups
         ],

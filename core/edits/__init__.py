@@ -4,7 +4,16 @@ Ids of nodes survive every edit; new nodes get new ids. An edit that does not fi
 """
 
 from .base import Edit, EditError, declared_names
-from .declarations import GROUPS, SetBarrier, SetDocument, SetPipeline, SetResource, SetStorage, SetTask
+from .declarations import (
+    GROUPS,
+    SetBarrier,
+    SetDocument,
+    SetPipeline,
+    SetPipelineGroup,
+    SetResource,
+    SetStorage,
+    SetTask,
+)
 from .fields import GUARD_FIELDS, LOOP_FIELDS, OP_FIELDS, SetField
 from .kernel import AddKernel, AddTensor, RemoveKernel, RemoveTensor, SetKernel, SetTensor
 from .members import Add, AddEdge, AddTask, Remove, RemoveEdge, RemoveTask, Rename, RenameTask, kinds_of, uses
@@ -47,6 +56,7 @@ __all__ = [
     "SetField",
     "SetKernel",
     "SetPipeline",
+    "SetPipelineGroup",
     "SetResource",
     "SetStorage",
     "SetSymbol",

@@ -12,12 +12,15 @@ from ..document import (
     OpKind,
     Part,
     Pipeline,
+    PipelineGroup,
+    PipelineGroupMode,
     Signal,
     Space,
     Storage,
     Task,
 )
 from ..event_kinds import PIPELINE_KINDS
+from ..pipeline_groups import find_group
 from ..tree import ops_of
 from .base import Edit, EditError, resource_named, task_named, with_resource, with_task
 from .checks import need, need_resources, pairs, text, texts, whole, wholes
@@ -27,7 +30,7 @@ GROUPS = (Engine.WGMMA, Engine.BULK_STORE, Engine.CP_ASYNC)  # the channels whos
 
 @dataclass(frozen=True, slots=True)
 class SetPipeline(Edit):
-    """Set a field of a resource's pipeline; ``stages`` also sets the stages of its storage.
+    """Set a field of a resource's pipeline, or of a pipeline group's own; ``stages`` also sets those of its storage.
 
     before: ``smem_ab: 4 stages, 4 x 49152 B``; after ``SetPipeline("smem_ab", "stages", 3)``: ``3 stages, 3 x 49152 B``
     """
@@ -37,9 +40,20 @@ class SetPipeline(Edit):
     value: Any
 
     def apply(self, document: Document) -> Document:
-        resource = resource_named(document, self.resource)
-        if resource.pipeline is None:
+        group = find_group(document, self.resource)
+        owner = group or resource_named(document, self.resource)
+        if owner.pipeline is None:
             raise EditError(f"{self.resource} has no pipeline")
+        self._check()
+        pipeline = replace(owner.pipeline, **{self.field: self.value})
+        if group is not None:
+            return _with_group(document, replace(group, pipeline=pipeline))
+        resource = replace(owner, pipeline=pipeline)
+        if self.field == "stages" and resource.storage is not None:
+            resource = replace(resource, storage=replace(resource.storage, stages=self.value))
+        return with_resource(document, resource)
+
+    def _check(self) -> None:
         what, value = f"{self.field} of {self.resource}", self.value
         match self.field:
             case "stages":
@@ -66,10 +80,6 @@ class SetPipeline(Edit):
                 need(value == () or wholes(value, 4), what, words, value)
             case _:
                 raise EditError(f"a pipeline has no field {self.field}")
-        resource = replace(resource, pipeline=replace(resource.pipeline, **{self.field: value}))
-        if self.field == "stages" and resource.storage is not None:
-            resource = replace(resource, storage=replace(resource.storage, stages=value))
-        return with_resource(document, resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +228,41 @@ class SetBarrier(Edit):
                 need(whole(value, 1), what, "a whole number above 0", value)
             case _:
                 need(whole(value, 0), what, "a whole number", value)
+
+
+@dataclass(frozen=True, slots=True)
+class SetPipelineGroup(Edit):
+    """Set a pipeline group's mode or members, or give or take a pipeline of its own.
+
+    before: ``ab: Merge of a, b``; after ``SetPipelineGroup("ab", "mode", FusedMerge)``: ``ab: FusedMerge of a, b``
+    """
+
+    name: str
+    field: str
+    value: Any
+
+    def apply(self, document: Document) -> Document:
+        group = find_group(document, self.name)
+        if group is None:
+            raise EditError(f"there is no pipeline group called {self.name}")
+        what, value = f"{self.field} of {self.name}", self.value
+        match self.field:
+            case "mode":
+                modes = ", ".join(PipelineGroupMode)
+                need(isinstance(value, PipelineGroupMode), what, f"one of {modes}", value)
+            case "members":
+                need(texts(value) and bool(value), what, "names of resources", value)
+                need_resources(document, value)
+            case "pipeline":
+                need(value is None or isinstance(value, Pipeline), what, "a pipeline, or nothing", value)
+            case _:
+                raise EditError(f"a pipeline group has no field {self.field} that can be set")
+        return _with_group(document, replace(group, **{self.field: value}))
+
+
+def _with_group(document: Document, group: PipelineGroup) -> Document:
+    groups = tuple(group if g.name == group.name else g for g in document.pipeline_groups)
+    return replace(document, pipeline_groups=groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from warpdraft.core.document import (
     Op,
     OpKind,
     Pipeline,
+    PipelineGroup,
+    PipelineGroupMode,
     Resource,
     Space,
     Storage,
@@ -71,6 +73,8 @@ ALL = Document(
     symbols=(N,),
     resources=(
         RING,
+        Resource("second", Space.SMEM, Pipeline(2), Storage(256, 2)),
+        Resource("third", Space.SMEM, Pipeline(2), Storage(256, 2)),
         Resource("queue", Space.QUEUE),
         Resource("acc", Space.TMEM, storage=Storage(128)),
         Resource("out", Space.GMEM, works=(Work("put", "producer", Engine.BULK_STORE),)),
@@ -78,7 +82,8 @@ ALL = Document(
     barriers=(NamedBarrier("meet", 1, 64),),
     mbarriers=(Mbarrier("go", stages=2),),
     groups=(AsyncGroup("stores", Engine.BULK_STORE), AsyncGroup("mmas", Engine.WGMMA)),
+    pipeline_groups=(PipelineGroup("rings", PipelineGroupMode.Merge, ("ring", "second"), Pipeline(2)),),
     graph=(Edge("queue", "ring"),),
-    tasks=(Task("t", 0, 2, BODY, ("ring", "queue"), ("ring", "acc", "out")),),
+    tasks=(Task("t", 0, 2, BODY, ("ring", "queue"), ("ring", "second", "acc", "out")),),
     kernel=Kernel("all", (Tensor("a", (M,), "fp16", (0,)), Tensor("b", (M, M), "fp16", (0, 1))), grid=1),
 )

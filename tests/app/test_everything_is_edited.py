@@ -27,6 +27,7 @@ from warpdraft.core.document import (
     OpKind,
     Part,
     Pipeline,
+    PipelineGroupMode,
     Signal,
     Space,
     Storage,
@@ -158,6 +159,10 @@ EDITED = {
     "Mbarrier.address": ("resource", "go", "address", "0x400", 1024),
     "AsyncGroup.name": ("resource", "mmas", "name", "products", "products"),
     "AsyncGroup.kind": ("resource", "mmas", "kind", "cp_async", Engine.CP_ASYNC),
+    "PipelineGroup.name": ("resource", "rings", "name", "both", "both"),
+    "PipelineGroup.mode": ("resource", "rings", "mode", "FusedMerge", PipelineGroupMode.FusedMerge),
+    "PipelineGroup.members": ("resource", "rings", "members", "second", ("second",)),
+    "PipelineGroup.pipeline": ("resource", "rings", "pipeline.stages", "3", Pipeline(3)),
     "Task.name": ("task", "t", "name", "u", "u"),
     "Task.warp_idx": ("task", "t", "warp_idx", "4", 4),
     "Task.num_warps": ("task", "t", "num_warps", "8", 8),
@@ -188,6 +193,7 @@ EDITED = {
     "Document.barriers": "each has a form of its own; added and removed in the list",
     "Document.mbarriers": "each has a form of its own; added and removed in the list",
     "Document.groups": "each has a form of its own; added and removed in the list",
+    "Document.pipeline_groups": "each has a form of its own; added and removed in the list",
     "Document.graph": "drawn from node to node, and removed one by one",
     "Document.tasks": "each has a form of its own; added, split and removed",
     "Document.kernel": "has a form of its own; added and removed in the list",
@@ -204,7 +210,17 @@ EDITED = {
     "Op.copy_of": "which line an op was unrolled from; edits of all copies keep it",
     **{
         f"{cls}.source": AT
-        for cls in ("Op", "Loop", "Guard", "Resource", "NamedBarrier", "Mbarrier", "AsyncGroup", "Task")
+        for cls in (
+            "Op",
+            "Loop",
+            "Guard",
+            "Resource",
+            "NamedBarrier",
+            "Mbarrier",
+            "AsyncGroup",
+            "PipelineGroup",
+            "Task",
+        )
     },
     "Source.file": AT,
     "Source.line": AT,

@@ -104,7 +104,13 @@ def test_every_form_takes_back_what_it_shows(document):
 
 
 def test_what_has_a_form_of_its_own_is_added_and_removed(session):
-    for what, name in (("mbarrier", "late"), ("symbol", "m"), ("tensor", "c"), ("group", "more")):
+    for what, name in (
+        ("mbarrier", "late"),
+        ("symbol", "m"),
+        ("tensor", "c"),
+        ("group", "more"),
+        ("pipelines", "both"),
+    ):
         carry_out(session, {"type": "add", "what": what, "name": name, "revision": 0})
         assert session.notice is None and session.selection.first == name
         kind = session.selection.kind

@@ -26,10 +26,10 @@ function places(state) {
     ...(node.nodes ? nodes(node.nodes, task) : []),
   ]);
   const named = (items, group, select) => items.map((item) => ({ group, key: `${select}:${item.name}`, label: item.name, select, ids: [item.name] }));
-  const { items, barriers, mbarriers, groups, tasks, symbols, kernel } = state.resources;
+  const { items, barriers, mbarriers, groups, pipelines, tasks, symbols, kernel } = state.resources;
   return [
     ...state.findings.items.map((f) => ({ group: "findings", key: f.key, label: `${f.code} ${f.name}`, select: "finding", ids: [f.key] })),
-    ...named(tasks, "tasks", "task"), ...named([...items, ...barriers, ...mbarriers, ...groups], "resources", "resource"),
+    ...named(tasks, "tasks", "task"), ...named([...items, ...barriers, ...mbarriers, ...groups, ...pipelines], "resources", "resource"),
     ...named(symbols, "symbols", "symbol"), ...named(kernel.filter((item) => item.tensor), "tensors", "tensor"),
     ...state.schedule.columns.flatMap((column) => nodes(column.nodes, column.task)),
   ];

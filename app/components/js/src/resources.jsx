@@ -45,6 +45,7 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
         <Group title="Barriers" what="barrier" send={send} labels={labels(data.barriers)}>{data.barriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Mbarriers" what="mbarrier" send={send} labels={labels(data.mbarriers)}>{data.mbarriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
+        <Group title="Pipeline groups" what="pipelines" send={send}>{data.pipelines.map((item) => row(item, "resource"))}</Group>
         <Group title="Symbols" what="symbol" send={send}>{data.symbols.map((symbol) => (
           <li key={symbol.name} class={`resource symbol ${chosen("symbol", symbol.name) ? "chosen" : ""}`}>
             <button type="button" class="name" aria-pressed={chosen("symbol", symbol.name)} onClick={() => send({ type: "select", kind: "symbol", ids: [symbol.name] })}>
