@@ -191,7 +191,7 @@ class _Search:
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
         try:
-            if moving(machine.document):
+            if moving(machine.document) and _varies(machine.document):
                 raise Unproved("mbarriers are initialised in loops, invalidated, or share bytes")
             self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
         except Unproved as why:
@@ -301,6 +301,11 @@ class _Search:
 
 def _wrong(found: Iterable[tuple[Values, list[Finding], tuple[str, ...]]]) -> bool:
     return any(f.severity is Severity.ERROR for _, findings, _ in found for f in findings)
+
+
+def _varies(document: Document) -> bool:
+    """Whether there is more than one case to run."""
+    return bool(symbol_ranges(document)) or bool(condition_keys(document))
 
 
 def _runnable(document: Document) -> Document:

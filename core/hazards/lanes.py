@@ -19,9 +19,11 @@ SHARED = (Space.SMEM, Space.TMEM, Space.GMEM)
 
 
 class Lanes:
-    """Of one warp: the writes of all its lanes, and the waits of one, since they last met."""
+    """Of one warp: the writes of all its lanes, and the waits of one, since they last met. Elections inside an op (one lane
+    of each warp arrives) are looked at only if ``strict``; where the schedule elects a lane itself, it is held to that."""
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
         self.written: dict[str, str] = {}  # resource -> op
         self.waited = ""
 
@@ -34,7 +36,7 @@ class Lanes:
         elif op.kind is OpKind.WORK:
             yield from self._started(walk, op)
             yield from () if walk.lane else self._work(walk, op)
-        elif self.written and _alone(walk, op):
+        elif self.written and _alone(walk, op) and (self.strict or walk.lane):
             names = ", ".join(self.written)
             yield next(iter(self.written.values())), f"one lane arrives for all that wrote {names}"
             self.written = {}
@@ -53,7 +55,7 @@ class Lanes:
             if isinstance(v, Token) and v.name in walk.works.views
         ]
         for name in dict.fromkeys(views):
-            if name in self.written:
+            if name in self.written and (self.strict or walk.lane):
                 yield (
                     self.written.pop(name),
                     f"one lane starts {op.target}.{op.work} on what all lanes wrote to {name}",
@@ -75,7 +77,7 @@ class Lanes:
 def _alone(walk: WarpWalk, op: Op) -> bool:
     """Whether one lane of this warp arrives for the others."""
     if op.kind in ARRIVALS:
-        return True
+        return walk.lane or op.kind is not OpKind.MBARRIER_ARRIVE or not _each_lane(op)
     sides = {OpKind.COMMIT: walk.machine.producer, OpKind.RELEASE: walk.machine.consumer}
     signal = sides[op.kind].get(op.target) if op.kind in sides else None
     if signal is Signal.LEADER:
@@ -83,3 +85,8 @@ def _alone(walk: WarpWalk, op: Op) -> bool:
     if signal is Signal.LEADER_THREADS:
         return walk.leads() and walk.lane
     return signal is Signal.WARP or (signal is Signal.THREAD and walk.lane)
+
+
+def _each_lane(op: Op) -> bool:
+    """Whether the arrivals of a warp are those of all its 32 lanes."""
+    return isinstance(op.count, int) and op.count > 0 and op.count % 32 == 0

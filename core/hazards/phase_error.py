@@ -14,7 +14,7 @@ from ..run import Run, prefix_steps
 from .base import Hazard, error, unique
 from .examples import document, mbar_arrive, mbar_wait, task
 from .nearby import nearby
-from .places import resources_of, where
+from .places import lapped, resources_of, where
 
 CODE, NAME = "WD204", "phase-error"
 
@@ -90,9 +90,11 @@ def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:
     j = run.execution.at[w] + 1
     event = run.event(w, j)
     done = run.execution.state[event.barrier].completed
-    seen = _phases_seen(run, w, event.barrier, j)
+    seen = run.execution.passed.get((w, event.barrier), -1)
     if done == 0 or done <= seen:
         return  # no phase has completed that this warp has not seen: it waits for something to come
+    if lapped(run, w, event) is not None:
+        return
     name = run.barrier(event.barrier).name
     yield error(
         CODE,
@@ -109,9 +111,6 @@ def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:
     )
 
 
-def _phases_seen(run: Run, w: int, b: int, j: int) -> int:
-    """How many phases of ``b`` had completed when stream ``w`` last passed a wait on it (-1: it never did)."""
-    return run.execution.passed.get((w, b), -1)
 
 
 def _copy(parity_of_second_tile: int):

@@ -13,7 +13,7 @@ from ..run import Run, agent_name, join_clocks, prefix_steps
 from .base import Hazard, error, unique
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 from .nearby import nearby
-from .places import resources_of, where
+from .places import lapped, resources_of, where
 
 CODE, NAME = "WD205", "phase-lap"
 
@@ -25,11 +25,10 @@ def examine(run: Run) -> Iterator[Finding]:
             continue
         yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other)
     for w, event in run.blocked():
-        if event.kind is not EventKind.WAIT or event.number is None:
-            continue
-        if run.execution.state[event.barrier].completed >= event.number + 2:
+        generation = lapped(run, w, event) if event.kind is EventKind.WAIT else None
+        if generation is not None:
             j = run.execution.at[w] + 1
-            yield _finding(run, w, j, event.barrier, event.number, run.execution.base[w], None)
+            yield _finding(run, w, j, event.barrier, generation, run.execution.base[w], None)
 
 
 def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> Finding:

@@ -37,6 +37,17 @@ def verb(record: Record) -> str:
     return f"{engine} {kind}" if record.component != -1 and engine else kind
 
 
+def lapped(run: Run, w: int, event: Event) -> int | None:
+    """The phase that a blocked wait means, if the one after it is over too; else None. A wait that names a parity means the
+    phase after those that its warp has seen, if that has this parity."""
+    meant, done = event.number, run.execution.state[event.barrier].completed
+    if meant is None:
+        meant = max(0, run.execution.passed.get((w, event.barrier), 0))
+        if meant & 1 != event.parity:
+            return None
+    return meant if done >= meant + 2 else None
+
+
 def resources_of(run: Run, b: int) -> tuple[str, ...]:
     """What a barrier belongs to, as a finding's resources."""
     name = run.barrier(b).resource

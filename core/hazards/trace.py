@@ -113,7 +113,7 @@ class _Follower(WarpWalk):
             if (edge.upstream, "consumer") in self.brackets and edge.upstream != edge.downstream:
                 self.upstreams.setdefault(edge.downstream, set()).add(edge.upstream)
         self.known: set[str] = set()
-        self.lanes = Lanes()
+        self.lanes = Lanes(trace.strict_lanes)
 
     # -- loops ----------------------------------------------------------------------------------------------------------
     def iterations(self, trips: int) -> Iterable[int]:
@@ -142,7 +142,7 @@ class _Follower(WarpWalk):
             self.bracket(op)
         if op.kind is OpKind.WORK:
             self.check_upstreams(op)
-        for other, text in self.lanes.step(self, op) if self.trace.strict_lanes else ():
+        for other, text in self.lanes.step(self, op):
             self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
         return super().op(op)

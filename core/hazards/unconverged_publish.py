@@ -1,4 +1,4 @@
-"""WD213  unconverged-publish: one lane speaks for a warp whose lanes have not met (with strict lanes only)."""
+"""WD213  unconverged-publish: one lane speaks for a warp whose lanes have not met (of implied elections with strict lanes only)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODE, NAME = "WD213", "unconverged-publish"
 
 def follow(trace: Trace) -> Iterator[Finding]:
     """Elected arrivals behind writes of all lanes, and accesses of all lanes behind the wait of one."""
-    for problem in trace.of("lanes") if trace.strict_lanes else ():
+    for problem in trace.of("lanes"):
         at = f" ({problem.at})" if problem.at else ""
         yield error(
             CODE,
@@ -45,7 +45,7 @@ HAZARD = Hazard(
     code=CODE,
     name=NAME,
     rule="Lanes that wrote meet (sync_warp) before one elected lane arrives for them, or starts an engine on it. "
-    "Checked with strict lanes only.",
+    "Elections that an op makes by itself are checked with strict lanes only, `elect_lane` always.",
     why="The arrive of one lane orders only what that lane has written: the reader may find the bytes of others missing.",
     bad=_ring(),
     good=_ring(op(OpKind.SYNC_WARP)),
