@@ -210,7 +210,7 @@ def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: O
     found, total = routes(document, resource), 0
     for source in range(len(found.landing)):
         opening = acquire
-        if source and not any(o.id == acquire.id for o, _, _ in _ops_around(task.body, source)):
+        if not any(o.id == acquire.id for o, _, _ in _ops_around(task.body, source)):
             opening = first_acquire(task, resource, source)  # that CTA opens the stage elsewhere
         if opening is None or not found.produces[source]:
             continue

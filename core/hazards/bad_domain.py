@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
-from ..document import Document, Loop, Task
+from ..clusters import looked_at, runs_in
+from ..document import Document, Loop, Node, Op, Task
 from ..expressions import Integer, Operation, Symbol, evaluate, symbols_of
 from ..findings import Finding, Severity
 from ..tree import walk
@@ -28,9 +29,20 @@ def check(document: Document) -> Iterator[Finding]:
         tile = [n for n in loops if n.kind == "tile"]
         if len(tile) > 1:
             yield _too_many(t, tile, "work-tile loop", Severity.ERROR)
-        one_by_one = _in_a_row([n for n in loops if n.kind != "tile"])
+        ctas = range(looked_at(document))
+        rows = (_in_a_row([n for n in _run_in(t.body, c) if n.kind != "tile"]) for c in ctas)
+        one_by_one = max(rows, key=len)
         if len(one_by_one) > 1:
             yield _too_many(t, one_by_one, "domain loop", Severity.ADVICE)
+
+
+def _run_in(nodes: Sequence[Node], cta: int) -> Iterator[Loop]:
+    """The loops that CTA ``cta`` of the cluster runs."""
+    for node in nodes:
+        if not isinstance(node, Op) and runs_in(node, cta):
+            if isinstance(node, Loop):
+                yield node
+            yield from _run_in(node.body, cta)
 
 
 def _in_a_row(loops: list[Loop]) -> list[Loop]:

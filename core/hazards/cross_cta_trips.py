@@ -4,30 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..arrivals import constant_trips
 from ..clusters import looked_at, runs_in
-from ..document import Document, Loop, Node, Op, OpKind
+from ..document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
 from ..expressions import Symbol, symbols_of
 from ..findings import Finding
 from ..machine import Machine
+from ..tree import ops_of
 from ..unroll import PIPELINE_KINDS
 from .base import Hazard, error, unique
 from .examples import K, acquire, commit, document, fence, loop, op, release, ring, task, wait, work
 
 CODE, NAME = "WD704", "cross-cta-trips"
 
+EXPECTED = "one trip count for all CTAs that share the pipeline"
+ADVICE = (
+    "give all CTAs of a cluster work of one size (a multiple of the cluster's size for each group), or leave the "
+    "pipeline within a CTA"
+)
+ALL_TIMES = (
+    GuardKind.CTA_RANK,
+    GuardKind.ELECT_WARP,
+    GuardKind.ELECT_LANE,
+)  # the other guards leave iterations out
+
 
 def check(document: Document) -> Iterator[Finding]:
-    """Loops over a symbol with a value for each CTA, around ops on a pipeline whose barriers several CTAs share."""
+    """Loops over a symbol with a value for each CTA, or of different constant lengths in different CTAs, around ops on a
+    pipeline whose barriers several CTAs share."""
     ctas = looked_at(document)
-    if ctas == 1 or not any(s.per_cta for s in document.symbols):
+    if ctas == 1:
         return
     for name in sorted(Machine(document).crossing):
+        yield from _written(document, name, ctas)
+        if not any(s.per_cta for s in document.symbols):
+            continue
         found = [
             (c, t.name, *use) for c in range(ctas) for t in document.tasks for use in _uses(t.body, c, name)
         ]
         counted = [use for use in found if use[3]]
         if len({c for c, *_ in found}) > 1 and counted:
             yield _finding(name, counted)
+
+
+def _written(document: Document, name: str, ctas: int) -> Iterator[Finding]:
+    """CTAs that do one part of the pipeline, each a number of times that is written down."""
+    uneven = [
+        (t, kind, done)
+        for t in document.tasks
+        for kind in (OpKind.COMMIT, OpKind.RELEASE)
+        if (done := _by_cta(t, ctas, name, kind))
+    ]
+    if not uneven:
+        return
+    t, kind, done = uneven[0]
+    yield error(
+        CODE,
+        NAME,
+        f"the CTAs of the cluster share {name}, but {t.name} makes {kind.value} more often in one of them than in another",
+        ops=unique(o.id for u, k, _ in uneven for o in ops_of(u) if o.target == name and o.kind is k),
+        resources=(name,),
+        tasks=unique(u.name for u, _, _ in uneven),
+        expected=EXPECTED,
+        actual=", ".join(f"CTA {c}: {times}" for c, times in done.items()),
+        notes=(ADVICE,),
+    )
+
+
+def _by_cta(task: Task, ctas: int, name: str, kind: OpKind) -> dict[int, int]:
+    """How often each CTA that does ops of ``kind`` on ``name`` does them, if that is known and differs."""
+    counts = {c: _times(task.body, c, name, kind) for c in range(ctas)}
+    done = {c: times for c, times in counts.items() if times != 0}
+    if None in done.values() or len(set(done.values())) < 2:
+        return {}
+    return {c: times for c, times in done.items() if times is not None}
+
+
+def _times(nodes: tuple[Node, ...], cta: int, name: str, kind: OpKind) -> int | None:
+    """How often CTA ``cta`` does ops of ``kind`` on ``name``; None: not known."""
+    total = 0
+    for node in nodes:
+        if isinstance(node, Op):
+            total += node.target == name and node.kind is kind
+        elif runs_in(node, cta):
+            inner = _times(node.body, cta, name, kind)
+            often = constant_trips(node) if isinstance(node, Loop) else 1
+            if inner and isinstance(node, Guard) and node.kind not in ALL_TIMES:
+                inner = None
+            if inner is None or (inner and often is None):
+                return None
+            total += inner * (often or 0)
+    return total
 
 
 def _uses(nodes: tuple[Node, ...], cta: int, name: str, bound: str = "") -> Iterator[tuple[str, str]]:
@@ -55,12 +122,9 @@ def _finding(name: str, uses: list[tuple[int, str, str, str]]) -> Finding:
         ops=unique(id for _, _, id, _ in uses),
         resources=(name,),
         tasks=unique(task for _, task, _, _ in uses),
-        expected="one trip count for all CTAs that share the pipeline",
+        expected=EXPECTED,
         actual=f"{symbols[0]} may differ between CTAs",
-        notes=(
-            "give all CTAs of a cluster work of one size (a multiple of the cluster's size for each group), or leave the "
-            "pipeline within a CTA",
-        ),
+        notes=(ADVICE,),
     )
 
 

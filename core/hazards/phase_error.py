@@ -111,8 +111,6 @@ def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:
     )
 
 
-
-
 def _copy(parity_of_second_tile: int):
     return document(
         "parity restarts with each tile",

@@ -1,4 +1,4 @@
-"""WD213  unconverged-publish: one lane speaks for a warp whose lanes have not met (of implied elections with strict lanes only)."""
+"""WD213  unconverged-publish: one lane speaks for a warp whose lanes have not met."""
 
 from __future__ import annotations
 
