@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
-from .document import Engine, Loop, OpKind, Task
+from .document import Engine, Loop, Op, OpKind, Task, Token
 from .growth import Growth
 from .machine import Machine
 from .op_integers import chosen
 from .program import BarrierKind, Program, Stream
+from .tree import ops_of, walk
 from .unroll import WarpWalk, streams_of
 
 ASKS = {
@@ -66,6 +67,7 @@ class MarkingWalk(WarpWalk):
         self.short: set[str] = set()
         self.numbers: dict[tuple[str, tuple[int, ...]], int] = {}
         self.coming: Loop | None = None
+        self.over: dict[str, frozenset[str]] = {}  # by loop: see `_over`
 
     def loop(self, loop: Loop) -> None:
         self.coming = loop
@@ -97,8 +99,29 @@ class MarkingWalk(WarpWalk):
             self._mark(places[trips])
 
     def _mark(self, key: Key) -> None:
-        position = len(self.stream.events)
-        self.marks[key] = Mark(position, dict(self.cursor), dict(self.raw), dict(self.works.views))
+        self.marks[key] = self.mark_at(self.coming)
+
+    def mark_at(self, loop: Loop | None) -> Mark:
+        """Where it is now, before an iteration of ``loop`` or behind it (or of one around it: see `_over`). Views that
+        nothing takes any more don't count."""
+        name = loop.id if loop is not None else ""
+        if name not in self.over:
+            self.over[name] = _over(self.task, loop)
+        views = {k: v for k, v in self.works.views.items() if k not in self.over[name]}
+        return Mark(len(self.stream.events), dict(self.cursor), dict(self.raw), views)
+
+
+def _over(task: Task, loop: Loop | None) -> frozenset[str]:
+    """The tokens that no op takes in the outermost node around ``loop``, nor behind it."""
+    place = next((i for i, n in enumerate(task.body) if any(x is loop for x in walk((n,)))), 0)
+    taken = {
+        v.name
+        for n in walk(task.body[place:])
+        if isinstance(n, Op)
+        for _, v in n.args
+        if isinstance(v, Token)
+    }
+    return frozenset(name for op in ops_of(task) for name in op.results if name not in taken)
 
 
 def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:

@@ -31,7 +31,7 @@ shows up within `TOP` periods. A run with an error ends the attempt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import lcm
@@ -65,6 +65,10 @@ COMPUTED = 4  # times as many where stages or parities are computed: each symbol
 
 class Unproved(Exception):
     """Why the listed trip counts have to do."""
+
+
+class NotJoint(Unproved):
+    """Why the states between iterations do not help."""
 
 
 class Rejected(Exception):
@@ -104,6 +108,16 @@ class Prover:
         except NoPieces as reason:
             if keys:
                 raise Unproved(str(reason)) from None
+        try:
+            return self._prove(keys)
+        except NotJoint:
+            if keys:
+                raise
+        self.joint, self.growth = None, growth_of(self.machine)
+        self.hopeless, self.seen, self.reached, self.events = set(), {}, {}, 0
+        return self._prove(keys)
+
+    def _prove(self, keys: Collection[str]) -> str:
         self.meant = {n: self.exact.get(n, Meant(low)) for n, low in self.growth.least.items()}
         loops = [x for x in loops_of(self.machine.document) if x.id in self.growth.loops]
         for name, meant in self.meant.items():
@@ -227,14 +241,14 @@ class Prover:
         try:
             fine = closure.explore()
         except (Unclosed, NoPieces) as reason:
-            raise Unproved(str(reason)) from None
+            raise NotJoint(str(reason)) from None
         self.events, self.foreseen = self.events + closure.events, closure.foreseen
         if not fine and real:
             raise Unproved(f"fewer iterations than {self.joint.symbol} has")
         if not fine:
             raise Rejected
         if self.events > CLOSURES:
-            raise Unproved(f"the proof would need more than {CLOSURES:,} events")
+            raise NotJoint(f"the proof would need more than {CLOSURES:,} events")
         self.states = max(self.states, closure.states)
         for name, value in value_for(self.joint, self.growth, closure.longest).items():
             self.reached[name] = max(value, self.reached.get(name, value))

@@ -235,7 +235,7 @@ class PieceWalk(MarkingWalk):
 
     def mark(self) -> Mark:
         """Where it is now."""
-        return Mark(len(self.stream.events), dict(self.cursor), dict(self.raw), dict(self.works.views))
+        return self.mark_at(self.own)
 
 
 def value_for(joint: Joint, growth: Growth, trips: int) -> dict[str, int]:

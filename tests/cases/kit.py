@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 
 from warpdraft.core import (
     Document,
@@ -169,3 +172,27 @@ def drain(x, trips=K, name="use", first=4, body=None) -> Task:
             x.release()
 
     return role(name, first, 1, body or read, [x])
+
+
+def do(x, names: str) -> None:
+    """Ops of ``x``, one after the other."""
+    for name in names.split():
+        getattr(x, name)()
+
+
+def times(trips, x, names: str):
+    """A body that does them ``trips`` times."""
+
+    def body():
+        with domain_loop(0, trips):
+            do(x, names)
+
+    return body
+
+
+def tests_of(name: str) -> ModuleType:
+    """The module ``test_<name>`` of this folder, whose schedules other tests use too; another folder may have one, too."""
+    spec = spec_from_file_location(f"cases_{name}", Path(__file__).with_name(f"test_{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
