@@ -3,7 +3,7 @@
 One table says it for every user: the verifier, the emulator and the code generators. Sources: CUTLASS pipeline classes as
 documented in the CuTe DSL (`PipelineTmaAsync`: the producer's acquire arms full with one elected arrive.expect_tx,
 its commit is empty, a consumer warp releases with one elected lane; `PipelineAsync`: each thread arrives;
-`tcgen05.commit`: one arrival, PTX ISA tcgen05.commit).
+`PipelineCpAsync`: each thread, by `cp.async.mbarrier.arrive.noinc`; `tcgen05.commit`: one arrival, PTX ISA tcgen05.commit).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def releasing(document: Document, resource: Resource) -> Resource:
 
 def arrivals_by(signal: str, leader: bool, elected_lane: bool = False) -> int:
     """Arrivals that one warp makes with one commit or release; ``leader``: it is the first of those that execute it."""
-    if signal is Signal.THREAD:
+    if signal is Signal.THREAD or signal is Signal.CP_ASYNC:
         return 1 if elected_lane else 32
     if signal is Signal.LEADER_THREADS:
         return (1 if elected_lane else 32) if leader else 0

@@ -9,8 +9,9 @@ conflicting accesses that are unordered here are a race (docs: "How the verifier
 Checks: misassigned (R1) every contribution of generation g + 1 is after every one of generation g; early_pass (R2a) all
 contributions of g - 1 are before the wait for g; overrun (R2b) the wait for g is before some contribution of g + 1
 (stale: and its parity had let the same warp pass before);
-early_close and zero_tx (R3) no phase is closed by its bytes alone; over_arrival: undefined behaviour; alias (I1) the wait
-passed at another generation than it means.
+early_close and zero_tx (R3) no phase is closed by its bytes alone, nor (loose_copies) without copies that are to hold it,
+nor do its bytes leave their range (tx_range); over_arrival: undefined behaviour; alias (I1) the wait passed at another
+generation than it means.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
 
-from . import channels, early_close, meetings, phases
+from . import async_arrivals, channels, early_close, meetings, phases
 from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
 from .incidents import Clock, Entry, Incident, Note
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
-from .races import NEVER, SYNC, TCGEN, Races
+from .races import ARRIVING, NEVER, SYNC, Races
 from .tensor_core import AWAITED
 from .tensor_maps import TensorMaps
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE, *AWAITED)
-ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
-SCANNED = frozenset((EventKind.EXPECT, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT))
+ARRIVES = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
+BY_ENGINES = (EventKind.ASYNC, EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
+GROUPS = (EventKind.GROUP_COMMIT, EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ)
+SCANNED = frozenset(
+    (EventKind.EXPECT, EventKind.ARRIVE_EXPECT, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT)
+)
 MAX_INCIDENTS = 200  # a run that goes wrong this often has said enough
 SLICE = 20_000  # events of one stream between two looks at the clock
 
@@ -74,8 +79,9 @@ class Execution:
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
         self.joined = [0] * n  # generations of the cluster's barrier that each stream has joined,
         self.waited: dict[int, int] = {}  # and how many it has waited for
-        # tcgen05: stream -> barrier -> (place, generation); barrier -> its last copy: stream, place, generation
-        self.commits: dict[int, dict[int, list[tuple[int, int]]]] = {}
+        # (stream, engine, lane) of `core.async_arrivals` -> barrier -> (place, generation)
+        self.commits: dict[tuple[int, Engine | None, bool], dict[int, list[tuple[int, int]]]] = {}
+        # barrier -> its last copy: stream, place, generation
         self.landing: dict[int, tuple[int, int, int]] = {}
         self.fenced: list[list[tuple[int, Clock, bool]]] = [
             [] for _ in streams
@@ -98,8 +104,9 @@ class Execution:
             used = {(e[0], e[6] or "", e[3], e[5]) for e in stream.events if e[6] or e[0] in SCANNED}
             for kind, engine, b, nbytes in sorted(used, key=lambda e: (e[1], e[0], e[2], e[3])):
                 if engine in GROUPED and (w, engine) not in self.channel:
-                    self.channel[w, engine], size = size, size + 2
-                if kind is EventKind.EXPECT or (kind is EventKind.ASYNC and b >= 0 and nbytes == 0):
+                    if engine is not Engine.CP_ASYNC or kind in GROUPS:  # else its copies arrive on mbarriers
+                        self.channel[w, engine], size = size, size + 2
+                if early_close.is_irregular(kind, b, nbytes, self.program):
                     self.irregular.add(b)
                 if kind is EventKind.CLUSTER_ARRIVE or kind is EventKind.CLUSTER_WAIT:
                     self.cluster = b
@@ -144,10 +151,10 @@ class Execution:
             EventKind.ASYNC: self._async,
             EventKind.WAIT: self._wait,
             EventKind.TRY: self._try,
-            EventKind.ARRIVE: self._arrive,
+            EventKind.ARRIVE: self.arrive,
             EventKind.EXPECT: lambda w, j, e: self._add_bytes(w, j, e, phases.expect_tx),
-            EventKind.ARRIVE_EXPECT: self._arrive,
-            EventKind.COMMIT_ARRIVE: self._commit_arrive,
+            EventKind.ARRIVE_EXPECT: self.arrive,
+            EventKind.COMMIT_ARRIVE: partial(async_arrivals.commit_arrive, self),
             EventKind.GROUP_COMMIT: partial(channels.group_commit, self),
             EventKind.GROUP_WAIT: partial(channels.group_wait, self),
             EventKind.GROUP_WAIT_READ: partial(channels.group_wait_read, self),
@@ -167,6 +174,7 @@ class Execution:
             EventKind.TMEM_RELINQUISH: self.allocations.relinquish,
             EventKind.TENSORMAP_UPDATE: self._work,
             EventKind.FENCE_TENSORMAP: self.maps.fence,
+            EventKind.HELD_ARRIVE: partial(async_arrivals.held_arrive, self),
         }
         return [table[kind] for kind in EventKind]
 
@@ -190,7 +198,7 @@ class Execution:
         elif b >= 0:
             comp, value = self.n + b, self.state[b].completed + 1
         else:
-            comp, value = TCGEN.get(engine, NEVER), j
+            comp, value = ARRIVING.get(engine, NEVER), j
         if e.accesses:
             self.races.touch(w, j, self.base[w], e, comp, value)
             if w in self.fencing.touched:
@@ -263,23 +271,14 @@ class Execution:
         base = self.base[w]
         for u, k in places.items():
             if u < 0:
-                if u >= -self.n or not self.committed((-u - 1) % self.n, k, base):
+                if u >= -self.n or not async_arrivals.committed(self, (-u - 1) % self.n, k, base):
                     return (-u - 1) % self.n, k
                 continue
             if u != w and base[u] < k:
                 return u, k
         return None
 
-    def committed(self, w: int, j: int, base: Clock) -> bool:
-        """Whether commit ``j`` of stream ``w`` is known to have arrived, as it has on all its barriers at once."""
-        return any(
-            base[self.n + b] > g
-            for b, commits in self.commits.get(w, {}).items()
-            for k, g in reversed(commits)
-            if k == j
-        )
-
-    def _arrive(self, w: int, j: int, e: Event) -> bool:
+    def arrive(self, w: int, j: int, e: Event) -> bool:
         for b in (e.barrier, *e.also):
             left = (1 if e.number is None else e.number) * self.weight[w]
             nbytes = e.bytes * self.weight[w]
@@ -308,11 +307,6 @@ class Execution:
         self.contribute(w, j, e.barrier, e.kind, nbytes)
         self._becomes(e.barrier, change(self.state[e.barrier], nbytes))
         return True
-
-    def _commit_arrive(self, w: int, j: int, e: Event) -> bool:
-        for b in (e.barrier, *e.also):
-            self.commits.setdefault(w, {}).setdefault(b, []).append((j, self.state[b].completed))
-        return self._arrive(w, j, e)
 
     def _becomes(self, b: int, after: Phase) -> None:
         if after.completed > self.state[b].completed:
@@ -350,7 +344,7 @@ class Execution:
                 self.last[b][-entry.stream - 1 - self.n * (place + 1)] = (
                     entry.index
                 )  # each may be known by itself
-            elif entry.kind in (EventKind.ASYNC, EventKind.COMMIT_ARRIVE):
+            elif entry.kind in BY_ENGINES:
                 self.last[b][-entry.stream - 1] = entry.index
         self.log[b] = []
         self.ready.extend(self.parked[b])

@@ -33,6 +33,8 @@ TARGETS = {
         OpKind.MBARRIER_WAIT,
         OpKind.MBARRIER_TRY_WAIT,
         OpKind.TCGEN05_COMMIT,
+        OpKind.CP_ASYNC_ARRIVE,
+        OpKind.CP_ASYNC_ARRIVE_NOINC,
         OpKind.MBARRIER_INIT,
         OpKind.MBARRIER_INVAL,
     ),

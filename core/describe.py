@@ -36,7 +36,10 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
         case EventKind.EXPECT:
             return f"expects {event.bytes * stream.weight} B on {name}"
         case EventKind.COMMIT_ARRIVE:
-            return f"arrives on {name} once its MMAs are done"
+            works = "MMAs" if event.engine is None else f"{event.engine} copies"
+            return f"arrives on {name} once its {works} are done"
+        case EventKind.HELD_ARRIVE:
+            return f"keeps {name} open until its {event.engine} copies are done"
         case EventKind.GROUP_COMMIT:
             return f"commits a {event.engine} group"
         case EventKind.GROUP_WAIT:

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from .clocks import GROUPED
+from .clocks import GROUPED, GROUPS
+from .document import Engine
+from .early_close import is_irregular
 from .fencing import Judged
 from .footprints import stage_bytes
 from .machine import Machine
@@ -110,9 +112,10 @@ def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
     ranges, or use engines, that nothing was prepared for."""
     races, cta = execution.races, execution.program.streams[w].cta
     for e in events:
-        if e.engine in GROUPED and (w, e.engine) not in execution.channel:
+        free = e.engine is Engine.CP_ASYNC and e.kind not in GROUPS
+        if e.engine in GROUPED and not free and (w, e.engine) not in execution.channel:
             raise Unforeseen
-        if e.kind is EventKind.EXPECT or (e.kind is EventKind.ASYNC and e.barrier >= 0 and not e.bytes):
+        if is_irregular(e.kind, e.barrier, e.bytes, execution.program):
             execution.irregular.add(e.barrier)
         if e.accesses and id(e.accesses) not in races.plans and not races.plan(e.accesses, cta):
             raise Unforeseen

@@ -9,11 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from .async_arrivals import covering
 from .clocks import Execution
 from .counterparts import KNOWN
 from .cuts import Cut
+from .document import Engine
 from .incidents import Clock
-from .races import BY_COMMIT, GENERIC, SYNC, Record
+from .races import BY_ARRIVAL, GENERIC, SYNC, Record
 
 
 class Frontier:
@@ -164,13 +166,13 @@ class Frontier:
         watched = x.access.resource in e.races.tensor
         if watched and e.fencing.must_leave(x):
             fence = e.fencing.left(x)
+        copies = x.event.engine is Engine.CP_ASYNC
         commits: tuple[tuple[int, int], ...] = ()
-        if x.component in BY_COMMIT:
-            commits = tuple(sorted(_commits(e, x)))
+        if x.component in BY_ARRIVAL or copies:
+            commits = tuple(sorted(covering(e, x)))
         done = (
-            self.low[x.component] >= x.value
-            if x.component >= 0
-            else (x.component == SYNC and self.low[x.stream] >= x.index)
+            (x.component >= 0 and self.low[x.component] >= x.value)
+            or (x.component == SYNC and self.low[x.stream] >= x.index)
             or any(self.low[e.n + b] >= g for b, g in commits)
         )
         done = done and not (
@@ -180,15 +182,9 @@ class Frontier:
             done = False  # a copy to come may still lack a fence behind it
         if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
             return None
-        what = x.event.op, x.event.engine, x.access.write, x.access.resource
+        behind = e.races.fenced_behind(x) if copies and fence != KNOWN else frozenset()
+        what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
         return x.stream, x.index, x.component, x.value, fence, commits, what
-
-
-def _commits(e: Execution, x: Record) -> Iterable[tuple[int, int]]:
-    for b, commits in e.commits.get(x.stream, {}).items():
-        place = bisect_right(commits, (x.index, 1 << 60))
-        if place < len(commits):
-            yield b, commits[place][1] + 1
 
 
 def _ends(waits: Iterable[tuple]) -> dict[int, tuple[int, int, bool]]:

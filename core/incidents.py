@@ -40,4 +40,4 @@ class Incident(NamedTuple):
     index: int
     base: Clock
     other: tuple[int, int] | None = None
-    passed: int = 0  # alias: the generation at which the wait passed
+    passed: int = 0  # alias: the generation at which the wait passed; tx_range: the count of bytes

@@ -40,6 +40,7 @@ class Signal(StrEnum):
     LEADER_THREADS = "leader_threads"  # the lanes of the task's first warp: 32 a task
     LEADER = "leader"  # one elected arrival by the task's first warp
     COMMIT = "commit"  # one arrival when the issued MMAs complete (tcgen05.commit)
+    CP_ASYNC = "cp_async"  # every lane, when its cp.async copies complete (cp.async.mbarrier.arrive.noinc): 32 a warp
 
 
 class OpKind(StrEnum):
@@ -84,6 +85,8 @@ class OpKind(StrEnum):
     TCGEN05_COMMIT = (
         "tcgen05_commit"  # raw mbarrier: one arrival when this warp's mma, cp and shift so far are done
     )
+    CP_ASYNC_ARRIVE = "cp_async_arrive"  # raw mbarrier: held open until this warp's cp.async so far are done
+    CP_ASYNC_ARRIVE_NOINC = "cp_async_arrive_noinc"  # raw mbarrier: every lane arrives when they are done
     CLUSTER_SYNC = "cluster_sync"
     CLUSTER_ARRIVE = "cluster_arrive"
     CLUSTER_WAIT = "cluster_wait"

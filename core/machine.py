@@ -321,7 +321,7 @@ class Machine:
 
     def _led(self, op: Op) -> bool:
         """Whether the task's first warp does something in ``op`` that the others do not."""
-        each = (Signal.WARP, Signal.THREAD)
+        each = (Signal.WARP, Signal.THREAD, Signal.CP_ASYNC)
         if op.kind is OpKind.TCGEN05_COMMIT:
             return True
         if op.kind is OpKind.ACQUIRE:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MAX_COUNT = (1 << 20) - 1  # PTX ISA, "Contents of the mbarrier object": counts are 1 .. 2^20 - 1
+MAX_TX = (1 << 20) - 1  # the same section: the tx-count is within -(2^20 - 1) .. 2^20 - 1
 FRESH = -1  # the generation that a wait on a fresh barrier means: it passes at once
 
 
@@ -42,6 +43,11 @@ def arrive(phase: Phase, arrivals: int = 1, nbytes: int = 0) -> Phase:
     if pending == 0 and tx == 0:
         return Phase(count, completed + 1, count, 0)
     return Phase(count, completed, pending, tx)
+
+
+def hold(phase: Phase, arrivals: int) -> Phase:
+    """cp.async.mbarrier.arrive: the open phase waits for ``arrivals`` more, which its copies make when they are done."""
+    return phase._replace(pending=phase.pending + arrivals)
 
 
 def expect_tx(phase: Phase, nbytes: int) -> Phase:

@@ -15,6 +15,8 @@ CALLS = {
     OpKind.MBARRIER_ARRIVE: "arrive",
     OpKind.MBARRIER_EXPECT: "expect_tx",
     OpKind.MBARRIER_ARRIVE_EXPECT: "arrive_expect_tx",
+    OpKind.CP_ASYNC_ARRIVE: "cp_async_arrive",
+    OpKind.CP_ASYNC_ARRIVE_NOINC: "cp_async_arrive",
     OpKind.MBARRIER_WAIT: "wait",
     OpKind.MBARRIER_TRY_WAIT: "try_wait",
 }
@@ -57,6 +59,7 @@ def _op(op: Op) -> str:
         op.kind in COUNTED or op.count != 1 or op.kind in (OpKind.MBARRIER_WAIT, OpKind.MBARRIER_TRY_WAIT)
     )
     inside = [str(op.count)] if counted else []
+    inside += ["noinc=True"] if op.kind is OpKind.CP_ASYNC_ARRIVE_NOINC else []
     if op.stage is not None:
         inside.append(f"stage={op.stage}")
     if op.ctas:

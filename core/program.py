@@ -22,7 +22,10 @@ class EventKind(IntEnum):
     ARRIVE = 4  # barrier, number = arrivals of one warp
     EXPECT = 5  # expect_tx alone: barrier, bytes
     ARRIVE_EXPECT = 6  # arrive.expect_tx: barrier, number = arrivals, bytes
-    COMMIT_ARRIVE = 7  # tcgen05.commit: one arrival on barrier when earlier tcgen05 ops of this warp are done
+    COMMIT_ARRIVE = (
+        7  # number arrivals on barrier when earlier works of this warp are done: tcgen05.commit, or with
+    )
+    # engine CP_ASYNC cp.async.mbarrier.arrive.noinc
     GROUP_COMMIT = 8  # closes the open group of channel `engine`
     GROUP_WAIT = 9  # blocks until all but the newest `number` groups of `engine` are complete
     GROUP_WAIT_READ = 10  # the same, but only their reads of the source are complete
@@ -42,6 +45,9 @@ class EventKind(IntEnum):
     TMEM_RELINQUISH = 24
     TENSORMAP_UPDATE = 25  # accesses: the tensor map
     FENCE_TENSORMAP = 26  # accesses: the tensor maps, if it names some
+    HELD_ARRIVE = (
+        27  # cp.async.mbarrier.arrive: number more are pending, until as many arrive behind earlier copies
+    )
 
 
 class Access(NamedTuple):
@@ -75,7 +81,7 @@ class Event(NamedTuple):
     stage: int = 0
     views: tuple[tuple[str, str, int], ...] = ()
     parity: int | None = None
-    lane: bool = False  # WORK, ASYNC, FENCE: executed by one elected lane of the warp
+    lane: bool = False  # WORK, ASYNC, FENCE, arrivals of cp.async: executed by one elected lane of the warp
     also: tuple[int, ...] = ()
     drain: bool = False
 

@@ -47,6 +47,8 @@ METHODS = {  # of barriers and groups, with the name of the argument that Op.cou
     OpKind.MBARRIER_ARRIVE: ("arrive", "count"),
     OpKind.MBARRIER_EXPECT: ("expect_tx", ""),
     OpKind.MBARRIER_ARRIVE_EXPECT: ("arrive_expect_tx", ""),
+    OpKind.CP_ASYNC_ARRIVE: ("cp_async_arrive", None),
+    OpKind.CP_ASYNC_ARRIVE_NOINC: ("cp_async_arrive", None),
     OpKind.MBARRIER_WAIT: ("wait", "parity"),
     OpKind.MBARRIER_TRY_WAIT: ("try_wait", "parity"),
 }
@@ -165,6 +167,8 @@ class ScheduleWriter:
             if argument is not None:
                 count = self.integer(op.count)
                 arguments.append(f"{argument}={count}" if argument else count)
+            if op.kind is OpKind.CP_ASYNC_ARRIVE_NOINC:
+                arguments.append("noinc=True")
             if op.stage is not None:
                 arguments.append(f"stage={self.integer(op.stage)}")
             if op.ctas:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from .async_arrivals import covering, ended
 from .document import Engine
 from .program import Access, Event, Program
 from .tensor_core import in_order
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from .fencing import Judged
     from .incidents import Clock, Note
 
-# Instead of a clock component: done with the event, never known, or by tcgen05.commit (one for each engine, since the last
-# read by one says nothing of the order of the others).
+# Instead of a clock component: done with the event, never known, or by an arrival that the engine makes (one for each
+# engine, since the last read by one says nothing of the order of the others).
 SYNC, NEVER = -1, -2
-TCGEN = {Engine.TCGEN05: -3, Engine.TCGEN05_CP: -4, Engine.TCGEN05_SHIFT: -5}
-BY_COMMIT = frozenset(TCGEN.values())
+ARRIVING = {Engine.TCGEN05: -3, Engine.TCGEN05_CP: -4, Engine.TCGEN05_SHIFT: -5, Engine.CP_ASYNC: -6}
+BY_ARRIVAL = frozenset(ARRIVING.values())
 GENERIC = (None, Engine.WARP, Engine.CP_ASYNC)  # engines of the generic proxy
 
 
@@ -192,32 +193,38 @@ class Races:
 
     def finished(self, x: Record | Note, w: int, j: int, base: Clock) -> bool:
         """Whether the end of ``x`` happens before event ``j`` of stream ``w``, whose clock is ``base``."""
-        if x.component >= 0:
-            return base[x.component] >= x.value
+        if x.component >= 0 and base[x.component] >= x.value:
+            return True
         if x.component == SYNC:
             return base[x.stream] >= x.index or (x.stream == w and x.index < j)
-        if x.component not in BY_COMMIT:
-            return False
-        n = self.execution.n
-        for b, commits in self.execution.commits.get(x.stream, {}).items():
-            place = bisect_right(commits, (x.index, 1 << 60))
-            if place < len(commits) and base[n + b] >= commits[place][1] + 1:
-                return True
-        return False
+        return x.component != NEVER and ended(self.execution, x, base)
 
     def fenced(self, x: Record, y: Record) -> bool:
-        """Whether the stream of ``x`` fenced after ``x`` was done, and that fence happens before ``y``."""
+        """Whether the stream of ``x`` fenced after ``x`` was done, and that fence happens before ``y``. Copies whose end
+        only their mbarrier tells are fenced behind its wait, by the stream of ``y``."""
         index = self.fence_after(x)
-        return index is not None and (y.base[x.stream] >= index or (x.stream == y.stream and index < y.index))
+        if index is not None and (y.base[x.stream] >= index or (x.stream == y.stream and index < y.index)):
+            return True
+        return y.stream in self.fenced_behind(x, y.index)
+
+    def fenced_behind(self, x: Record, before: int = 1 << 60) -> frozenset[int]:
+        """The streams that have fenced behind the end of ``x``, a copy that arrives on an mbarrier (at events earlier than
+        ``before``)."""
+        if x.event.engine is not Engine.CP_ASYNC or not any(covering(self.execution, x)):
+            return frozenset()
+        return frozenset(
+            w
+            for w, fences in enumerate(self.execution.fenced)
+            if any(i < before and ended(self.execution, x, base) for i, base, _ in reversed(fences))
+        )
 
     def fence_after(self, x: Record) -> int | None:
         """The first proxy fence that covers ``x``: by its warp, by every lane that made it, once it was done."""
         fences = self.execution.fenced[x.stream]
         for place in range(bisect_right(fences, (x.index, ())), len(fences)):
             index, base, one_lane = fences[place]
-            known = (
-                x.component < 0 or base[x.component] >= x.value
-            )  # a copy must be known complete at the fence
+            # a copy must be known complete at the fence
+            known = x.component == SYNC or self.finished(x, x.stream, index, base)
             if known and (x.event.lane or not one_lane):
                 return index
         return None

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from .arrivals import arrivals_by
 from .clusters import cluster_size, runs_in, targets
-from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Signal, Task
 from .op_integers import chosen
 from .tree import walk
 
-ARRIVALS = (OpKind.MBARRIER_ARRIVE, OpKind.MBARRIER_ARRIVE_EXPECT, OpKind.TCGEN05_COMMIT)
+ARRIVALS = (
+    OpKind.MBARRIER_ARRIVE,
+    OpKind.MBARRIER_ARRIVE_EXPECT,
+    OpKind.TCGEN05_COMMIT,
+    OpKind.CP_ASYNC_ARRIVE_NOINC,
+)
 BLOCKING = (  # a warp goes on here only once others have come
     OpKind.ACQUIRE,
     OpKind.WAIT,
@@ -47,7 +53,7 @@ def _reaches(document: Document, name: str, source: int, cta: int, op: Op) -> bo
 
 def _of_first_phase(task: Task, meant: Callable[[Op], bool], cta: int) -> int:
     total, stage = 0, None
-    for op, warp, conditional in _until_wait(task.body, meant, cta, None, False):
+    for op, warp, conditional, lane in _until_wait(task.body, meant, cta, None, False):
         if stage is not None and (conditional or chosen(op.stage) != stage):
             continue  # an alternative, or the arrive of another barrier of the array
         stage = chosen(op.stage)
@@ -55,15 +61,21 @@ def _of_first_phase(task: Task, meant: Callable[[Op], bool], cta: int) -> int:
         if op.kind is OpKind.TCGEN05_COMMIT:  # by the task's first warp
             warps = min(1, warps)
         counted = op.kind is OpKind.MBARRIER_ARRIVE and op.count is not None
-        total += warps * (op.count if counted else 1)
+        each = arrivals_by(Signal.CP_ASYNC, True, lane) if op.kind is OpKind.CP_ASYNC_ARRIVE_NOINC else 1
+        total += warps * (op.count if counted else each)
     return total
 
 
 def _until_wait(
-    nodes: Sequence[Node], meant: Callable[[Op], bool], cta: int, warp: int | None, conditional: bool
-) -> Iterator[tuple[Op, int | None, bool]]:
+    nodes: Sequence[Node],
+    meant: Callable[[Op], bool],
+    cta: int,
+    warp: int | None,
+    conditional: bool,
+    lane: bool = False,
+) -> Iterator[tuple[Op, int | None, bool, bool]]:
     """The arrives from the first one to the next wait, or to the end of the loop around it: each with the warp that alone
-    executes it, and whether it depends on a condition."""
+    executes it, whether it depends on a condition, and whether one lane executes it."""
     found = False
     for node in nodes:
         if isinstance(node, Op):
@@ -71,7 +83,7 @@ def _until_wait(
                 return
             if meant(node):
                 found = True
-                yield node, warp, conditional
+                yield node, warp, conditional, lane
             continue
         if not runs_in(node, cta):
             continue
@@ -80,7 +92,7 @@ def _until_wait(
         kind = getattr(node, "kind", None)
         alone = node.warp if kind is GuardKind.ELECT_WARP else warp
         asks = conditional or (isinstance(node, Guard) and kind not in CHOOSES)
-        inside = list(_until_wait(node.body, meant, cta, alone, asks))
+        inside = list(_until_wait(node.body, meant, cta, alone, asks, lane or kind is GuardKind.ELECT_LANE))
         yield from inside
         found = found or bool(inside)
         if inside and (isinstance(node, Loop) or _blocks(_behind(node, inside[-1][0]))):

@@ -18,6 +18,7 @@ from .tensor_core import COMMITTED, in_order
 
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.COMMIT_ARRIVE)
+BEHIND = (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)  # arrivals once works of the warp are done
 MEETS = (EventKind.SYNC, EventKind.BAR_ARRIVE, EventKind.CLUSTER_ARRIVE)
 CONTRIBUTIONS = (*ARRIVALS, EventKind.ASYNC, EventKind.EXPECT, *MEETS)
 
@@ -123,7 +124,9 @@ class Stepper:
         if event.kind in MEETS:
             return self._weights[w]
         return (
-            (1 if event.number is None else event.number) * self._weights[w] if event.kind in ARRIVALS else 0
+            (1 if event.number is None else event.number) * self._weights[w]
+            if event.kind in (*ARRIVALS, *BEHIND)
+            else 0
         )
 
     # Warps
@@ -150,6 +153,8 @@ class Stepper:
         event = self._events[w][state.at[w]]
         after = state._replace(at=_put(state.at, w, state.at[w] + 1))
         match event.kind:
+            case EventKind.HELD_ARRIVE:
+                return self._hold(after, w, event)._replace(flights=(*state.flights, Flight(w, state.at[w])))
             case EventKind.ASYNC | EventKind.COMMIT_ARRIVE:
                 return after._replace(flights=(*state.flights, Flight(w, state.at[w])))
             case EventKind.ARRIVE | EventKind.ARRIVE_EXPECT:
@@ -180,6 +185,10 @@ class Stepper:
                 phase, left, nbytes = phases.arrive(phase, now, nbytes), left - now, 0
             state = state._replace(barriers=_put(state.barriers, b, phase))
         return state
+
+    def _hold(self, state: State, w: int, event: Event) -> State:
+        phase = phases.hold(state.barriers[event.barrier], self._arrivals(w, event))
+        return state._replace(barriers=_put(state.barriers, event.barrier, phase))
 
     def _bytes(self, state: State, w: int, event: Event, change) -> State:
         phase = change(state.barriers[event.barrier], event.bytes * self._weights[w])
@@ -215,7 +224,6 @@ class Stepper:
 
     def _can_end(self, state: State, flight: Flight) -> bool:
         event = self.event_of(flight)
-        commit = event.kind is EventKind.COMMIT_ARRIVE  # comes after the MMAs before it
         before = [
             self.event_of(f)
             for f in state.flights
@@ -223,8 +231,9 @@ class Stepper:
             and f.event < flight.event
             and self.event_of(f).kind is EventKind.ASYNC
         ]
-        if commit:
-            return not any(e.engine in COMMITTED for e in before)
+        if event.kind in BEHIND:
+            awaited = COMMITTED if event.engine is None else (event.engine,)
+            return not any(e.engine in awaited for e in before)
         if event.engine is Engine.WGMMA:
             return not any(e.engine is Engine.WGMMA for e in before)
         return event.engine not in COMMITTED or not any(_first(e, event) for e in before)
@@ -236,7 +245,7 @@ class Stepper:
         if event.engine is Engine.BULK_STORE and not flight.read:
             return state._replace(flights=(*rest, flight._replace(read=True)))
         landed = state._replace(flights=rest)
-        if event.kind is EventKind.COMMIT_ARRIVE:
+        if event.kind in BEHIND:
             return self._arrive(landed, flight.stream, event)
         return self._bytes(landed, flight.stream, event, phases.complete_tx) if event.barrier >= 0 else landed
 

@@ -11,7 +11,7 @@ from .accesses import WorkEvents
 from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, values_of_cta
 from .cursors import CLOSES, OPENS
-from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
+from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
 from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
 from .interleave import stride_of
@@ -324,8 +324,10 @@ class WarpWalk:
     def signal(self, op: Op, signal: str, barriers: Sequence[int], stage: int, leads: bool) -> None:
         count = arrivals_by(signal, leads, self.lane)
         if count and barriers:
-            kind = EventKind.COMMIT_ARRIVE if signal is Signal.COMMIT else EventKind.ARRIVE
-            self.emit(kind, op, barriers[0], count, stage=stage, also=tuple(barriers[1:]))
+            copies, also = signal is Signal.CP_ASYNC, tuple(barriers[1:])
+            kind = EventKind.COMMIT_ARRIVE if copies or signal is Signal.COMMIT else EventKind.ARRIVE
+            behind = {"engine": Engine.CP_ASYNC, "lane": self.lane} if copies else {}
+            self.emit(kind, op, barriers[0], count, stage=stage, also=also, **behind)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def work(self, op: Op) -> None:

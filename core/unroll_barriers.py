@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .arrivals import arrivals_by
 from .clusters import targets
-from .document import Op, OpKind
+from .document import Engine, Op, OpKind, Signal
 from .op_integers import chosen
 from .program import EventKind
 
 if TYPE_CHECKING:
     from .unroll import WarpWalk
+
+COPIES_ARRIVE = {
+    OpKind.CP_ASYNC_ARRIVE: EventKind.HELD_ARRIVE,
+    OpKind.CP_ASYNC_ARRIVE_NOINC: EventKind.COMMIT_ARRIVE,
+}
 
 
 def cluster_barrier(walk: WarpWalk, op: Op) -> None:
@@ -45,6 +51,11 @@ def raw_mbarrier(walk: WarpWalk, op: Op) -> None:
             walk.emit(kind, op, barrier, None, parity=walk.integer(op, "parity", op.count, 2) & 1)
         if blocks:
             walk.raw[barrier] = turn + 1
+        return
+    if op.kind in COPIES_ARRIVE:
+        barrier = walk.machine.raw_barrier(op.target, stage, walk.stream.cta)
+        arrivals = arrivals_by(Signal.CP_ASYNC, True, walk.lane)
+        walk.emit(COPIES_ARRIVE[op.kind], op, barrier, arrivals, engine=Engine.CP_ASYNC, lane=walk.lane)
         return
     reached = targets(walk.machine.document, op.ctas, walk.stream.cta)
     barriers = [walk.machine.raw_barrier(op.target, stage, cta) for cta in reached]

@@ -47,6 +47,8 @@ VERBS = {
     OpKind.TCGEN05_FENCE_BEFORE: "tcgen05_fence_before",
     OpKind.TCGEN05_FENCE_AFTER: "tcgen05_fence_after",
     OpKind.TCGEN05_COMMIT: "tcgen05_commit",
+    OpKind.CP_ASYNC_ARRIVE: "cp_async_arrive",
+    OpKind.CP_ASYNC_ARRIVE_NOINC: "cp_async_arrive(noinc)",
     OpKind.TMEM_ALLOC: "tmem_alloc",
     OpKind.TMEM_DEALLOC: "tmem_dealloc",
     OpKind.TMEM_RELINQUISH: "tmem_relinquish",

@@ -108,6 +108,10 @@ def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression) -> Lowe
     """The arrivals that this task's warps make: see `core.arrivals.arrivals_by`."""
     if signal == Signal.COMMIT:
         raise LoweringError("tcgen05 commits do not exist on sm_90a", op.id)
+    if signal == Signal.CP_ASYNC:
+        raise LoweringError(
+            "arrivals of cp.async copies are not lowered: no stock body makes such copies", op.id
+        )
     threads = signal in (Signal.THREAD, Signal.LEADER_THREADS) and not task.lane
     line = Line(task.operation("arrive_threads" if threads else "arrive", op, barrier), op=op.id)
     return (line if signal in (Signal.THREAD, Signal.WARP) else led(task, line),)

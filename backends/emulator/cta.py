@@ -165,6 +165,8 @@ class Cta:
                 self.memory.fence(warp.stream.name)
         elif kind is EventKind.CLUSTER_ARRIVE:
             warp.meetings += 1
+        elif event.engine is Engine.CP_ASYNC and kind in (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE):
+            raise EmulationError(f"{event.op}: arrivals of cp.async copies are not emulated")
         elif kind in TENSOR_CORE:
             raise EmulationError(f"{event.op}: tcgen05 is not emulated")
         elif kind is EventKind.TENSORMAP_UPDATE:

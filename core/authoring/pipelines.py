@@ -96,7 +96,7 @@ class PipelineConfig:
             bytes=optional_integer("num_bytes", self.num_bytes) or None,
             producer_count=count_of(self.producer_group),
             consumer_count=count_of(self.consumer_group),
-            producer_signal=_signal(producer, not kind or kind in THREAD_PRODUCERS),
+            producer_signal=self._producer_signal(not kind or kind in THREAD_PRODUCERS),
             consumer_signal=_signal(consumer, not kind or kind in THREAD_CONSUMERS),
             advance_on_acquire=self.advance_on_acquire,
             advance_on_wait=self.advance_on_wait,
@@ -106,6 +106,13 @@ class PipelineConfig:
             multicast=_integers("mcast_mode_mn", self.mcast_mode_mn, 2),
             cta_layout=_layout(self.cta_layout_vmnk),
         )
+
+    def _producer_signal(self, by_threads: bool) -> Signal | None:
+        """With `PipelineOp.AsyncLoad` each thread's copies arrive for it (CUTLASS `PipelineCpAsync`)."""
+        said = self.producer_signaling_threads
+        found = _signal(said, by_threads)
+        open_ = isinstance(said, SignalingThreads | None) and found in (None, Signal.THREAD)
+        return Signal.CP_ASYNC if self.copies_arrive and open_ else found
 
 
 def _type_name(kind: PipelineType | str) -> str:

@@ -11,7 +11,7 @@ from ..limits import MAX_STAGES
 from .ctas import ctas
 from .errors import refuse
 from .frames import caller, stored_as
-from .given import optional_text
+from .given import flag, optional_text
 from .integers import integer, optional_integer
 from .recording import CapturedOp, active, recorder
 from .runtime import RunTimeInteger, run_time_integer
@@ -137,6 +137,13 @@ class MBarrier(Named):
     def arrive_expect_tx(self, bytes: int | None, stage: Place = None, cta: Any = None) -> None:
         """One arrival that expects ``bytes`` more. ``cta`` as for `arrive`."""
         self._record(OpKind.MBARRIER_ARRIVE_EXPECT, stage, cta, count=bytes)
+
+    def cp_async_arrive(self, noinc: bool = False, stage: Place = None) -> None:
+        """``cp.async.mbarrier.arrive`` by every lane: the phase does not end before the cp.async copies that this warp has
+        started so far. Plain, it adds to the pending count what it takes away; with ``noinc`` each lane is one arrival of
+        the count (32 a warp)."""
+        kind = OpKind.CP_ASYNC_ARRIVE_NOINC if flag("noinc", noinc) else OpKind.CP_ASYNC_ARRIVE
+        self._record(kind, stage)
 
     def wait(self, parity: Place = None, stage: Place = None, *, phase: Place = None) -> None:
         """Wait for the phase of ``parity``, also called ``phase``; None follows the phases in turn, one for each wait.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..async_arrivals import committed
 from ..document import OpKind
 from ..findings import Finding
 from ..program import BarrierKind, Event, EventKind
-from ..races import TCGEN, Record
+from ..races import ARRIVING, Record
 from ..run import Run
 from .base import Hazard, error, unique
 from .examples import buffer, document, op, task, work
@@ -64,14 +65,14 @@ def _knows(run: Run, w: int, j: int, event: Event, u: int) -> bool:
     """Whether stream ``u``, at its end, knows what event ``j`` of stream ``w`` does to be done."""
     execution, end = run.execution, run.execution.base[u]
     if event.kind is EventKind.COMMIT_ARRIVE:
-        return execution.committed(w, j, end)
+        return committed(execution, w, j, end)
     if event.kind is not EventKind.ASYNC:
         return end[w] >= j
     if event.barrier >= 0:  # its phase is that of the barrier's last copy, or an earlier one
         landed = execution.landing.get(event.barrier)
         return landed is not None and end[execution.n + event.barrier] > landed[2]
-    if event.engine in TCGEN:
-        record = Record(w, j, TCGEN[event.engine], j, end, event, event.accesses[0])
+    if event.engine in ARRIVING:
+        record = Record(w, j, ARRIVING[event.engine], j, end, event, event.accesses[0])
         return execution.races.finished(record, u, execution.at[u] + 1, end)
     return False
 

@@ -48,6 +48,7 @@ class Warp:
     """One stream: what it has still to do, and its asynchronous groups."""
 
     __slots__ = (
+        "copies",
         "cta",
         "done",
         "events",
@@ -69,6 +70,7 @@ class Warp:
         ] = {}  # (read, end, cause) of ops in no group yet
         self.groups: dict[Engine, list[list[tuple[int, int, Cause]]]] = {}
         self.tcgen05 = 0  # when all tcgen05 ops issued so far are done
+        self.copies = 0  # ... and all cp.async copies
         self.joined = 0  # generations of the cluster's barrier
 
 
@@ -121,6 +123,7 @@ class Simulation:
             EventKind.TMEM_RELINQUISH: self._cost(costs.group),
             EventKind.TENSORMAP_UPDATE: self._cost(costs.work),
             EventKind.FENCE_TENSORMAP: self._cost(costs.fence),
+            EventKind.HELD_ARRIVE: self._held_arrive,
         }
 
     def run(self) -> Timeline:
@@ -221,6 +224,8 @@ class Simulation:
         if engine in COMMITTED:
             warp.tcgen05 = max(warp.tcgen05, flight.end)
         elif engine is not Engine.TMA:
+            if engine is Engine.CP_ASYNC:
+                warp.copies = max(warp.copies, flight.end)
             warp.open.setdefault(engine, []).append((flight.read, flight.end, cause))
         self._pay(warp, event, time, max(issued, flight.returns) - time)
 
@@ -268,10 +273,15 @@ class Simulation:
         self._pay(warp, event, time, self.costs.arrive)
 
     def _commit_arrive(self, warp: Warp, event: Event, time: int) -> None:
-        end = max(warp.tcgen05, time) + self.costs.arrive_latency
+        end = max(warp.copies if event.engine else warp.tcgen05, time) + self.costs.arrive_latency
         for barrier in event.barriers:
             self._at(end, self._effect, barrier, event.number or 1, 0, (warp.lane, event.op, event.at, end))
         self._pay(warp, event, time, self.costs.arrive)
+
+    def _held_arrive(self, warp: Warp, event: Event, time: int) -> None:
+        signal = self.signals[event.barrier]
+        signal.state = phases.hold(signal.state, event.number or 0)
+        self._commit_arrive(warp, event, time)
 
     def _effect(self, barrier: int, arrivals: int, nbytes: int, cause: Cause, time: int) -> None:
         signal = self.signals[barrier]

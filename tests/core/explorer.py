@@ -18,6 +18,7 @@ MMA, CP, SHIFT = Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT
 TENSOR = (MMA, CP, SHIFT)  # what a tcgen05.commit waits for
 PIPELINED = ((CP, MMA), (SHIFT, MMA), (MMA, SHIFT), (SHIFT, CP))  # PTX ISA, "Pipelined tcgen05 instructions"
 READ_DONE = 1  # of a bulk store: its source is free
+BEHIND = (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
@@ -165,6 +166,11 @@ class Explorer:
         elif kind in GROUP_WAITS:
             if self._covered(state, w, i, event):
                 yield _advance(state, w)
+        elif kind is EventKind.HELD_ARRIVE:
+            self.outcome.landed.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
+            held = phases.hold(state.barriers[event.barrier], event.number)
+            after = _advance(state, w)._replace(barriers=_put(state.barriers, event.barrier, held))
+            yield after._replace(flying=tuple(sorted((*state.flying, (w, i, 0)))))
         elif kind is EventKind.ASYNC or kind is EventKind.COMMIT_ARRIVE:
             yield _advance(state, w)._replace(flying=tuple(sorted((*state.flying, (w, i, 0)))))
         elif kind in ARRIVALS:
@@ -233,7 +239,7 @@ class Explorer:
             yield state._replace(flying=tuple(sorted((*rest, (w, i, READ_DONE)))))
             return
         landed = state._replace(flying=rest)
-        if event.kind is EventKind.COMMIT_ARRIVE:
+        if event.kind in BEHIND:
             yield from self._arrive(landed, w, i, event, event.number, 0)
         elif event.barrier >= 0:
             yield from self._change(landed, w, i, event, phases.complete_tx)
@@ -243,8 +249,8 @@ class Explorer:
     def _may_complete(self, state: State, w: int, i: int, event: Event) -> bool:
         flying = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
         before = [e for e in flying if e.kind is EventKind.ASYNC]
-        if event.kind is EventKind.COMMIT_ARRIVE:  # after the MMAs before it
-            return not any(e.engine in TENSOR for e in before)
+        if event.kind in BEHIND:  # after the MMAs, or the copies, before it
+            return not any(e.engine in (TENSOR if event.engine is None else (event.engine,)) for e in before)
         if event.engine is Engine.WGMMA:
             return not any(e.engine is Engine.WGMMA for e in before)
         return not any(

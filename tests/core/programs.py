@@ -84,6 +84,16 @@ def mma_commit(b: int) -> Event:
     return Event(EventKind.COMMIT_ARRIVE, "", barrier=b, number=1)
 
 
+def copies_arrive(b: int, n: int = 1) -> Event:
+    """cp.async.mbarrier.arrive.noinc"""
+    return Event(EventKind.COMMIT_ARRIVE, "", barrier=b, number=n, engine=Engine.CP_ASYNC)
+
+
+def copies_hold(b: int, n: int = 1) -> Event:
+    """cp.async.mbarrier.arrive"""
+    return Event(EventKind.HELD_ARRIVE, "", barrier=b, number=n, engine=Engine.CP_ASYNC)
+
+
 def sync(b: int) -> Event:
     return Event(EventKind.SYNC, "", barrier=b)
 
@@ -114,6 +124,31 @@ def tensor_program(rng: random.Random) -> Program:
                 events.append(wait(0, sum(e.kind is EventKind.WAIT for e in events)))
         streams.append(events)
     return program(streams, [1])
+
+
+def copying_program(rng: random.Random) -> Program:
+    """cp.async copies that arrive on mbarriers in both forms, other arrivals, groups, waits and readers."""
+    turns = [-1, -1]
+    streams: list[list[Event]] = []
+    for w in range(2):
+        events: list[Event] = []
+        for _ in range(rng.randint(2, 6)):
+            pick, b = rng.random(), rng.randrange(2)
+            if pick < 0.3:
+                events.append(start(Engine.CP_ASYNC, rng.randrange(2), True, rng.randrange(3)))
+            elif pick < 0.5:
+                events.append(rng.choice((copies_arrive, copies_hold, copies_hold))(b))
+            elif pick < 0.65:
+                events.append(arrive(b))
+            elif pick < 0.75:
+                events.append(rng.choice((group_commit, group_wait))(Engine.CP_ASYNC))
+            elif pick < 0.9 and w:
+                turns[b] += 1
+                events.append(wait(b, turns[b]))
+            else:
+                events.append(rng.choice((st, ld))(rng.randrange(2), rng.randrange(3)))
+        streams.append(events)
+    return program(streams, [rng.choice((1, 1, 2)) for _ in range(2)])
 
 
 def random_program(rng: random.Random, tensor: bool = False) -> Program:

@@ -5,12 +5,13 @@ import random
 
 import pytest
 from explorer import explore
-from programs import cluster_program, mutated_ring, random_program, tensor_program
+from programs import cluster_program, copying_program, mutated_ring, random_program, tensor_program
 
 from warpdraft.core.clocks import Execution
 
 PROGRAMS = 2000  # of each kind, in the usual test run
 LONG = 20_000
+KINDS = (random_program, mutated_ring, cluster_program, tensor_program, copying_program)
 CAP = 20_000  # states; a program with more is left out
 
 
@@ -53,14 +54,14 @@ def dump(program) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("make", [random_program, mutated_ring, cluster_program, tensor_program])
+@pytest.mark.parametrize("make", KINDS)
 def test_verifier_and_explorer_agree(make):
     _agree(make, PROGRAMS, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("make", [random_program, mutated_ring, cluster_program, tensor_program])
+@pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_verifier_and_explorer_agree_for_long(make, seed):
     _agree(make, int(os.environ.get("WARPDRAFT_PROGRAMS", LONG)), seed)
