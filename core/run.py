@@ -17,6 +17,7 @@ from .unroll import unroll
 
 Conditions = Mapping[str, Sequence[bool]]
 MAX_STEPS = 48  # of a witness; the earliest are left out
+MAX_SWITCHES = 20  # between agents in a witness; as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,22 @@ def prefix_steps(
         for j in range(start + 1, min(end, clock[w]) + 1)
         if (w, j) not in ends and (_counts(run.event(w, j)) or (w, j) in marked)
     ]
-    early = [place for place in places[:-MAX_STEPS] if place in marked]
-    steps = [replace(run.step(w, j), marked=(w, j) in marked) for w, j in (*early, *places[-MAX_STEPS:])]
+    left = _left_out([w for w, _ in places], [w for w, _, _ in last], len(marked))
+    early = [place for place in places[:left] if place in marked]
+    steps = [replace(run.step(w, j), marked=(w, j) in marked) for w, j in (*early, *places[left:])]
     return (*steps, *(replace(run.step(w, j, text), marked=True) for w, j, text in last))
+
+
+def _left_out(before: Sequence[int], last: Sequence[int], marked: int) -> int:
+    """How many of the steps ``before`` the ``last`` ones, given by their streams, make a witness too long; each of those
+    ``marked`` may stand in front of the rest all the same."""
+    least, switches = max(0, len(before) - MAX_STEPS), marked
+    streams = [*before, *last]
+    for place in range(len(streams) - 1, least, -1):
+        switches += streams[place] != streams[place - 1]
+        if switches > MAX_SWITCHES:
+            return min(place, len(before))
+    return least
 
 
 def _counts(event: Event) -> bool:

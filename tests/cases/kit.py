@@ -7,11 +7,14 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from witnesses import check_witnesses
+
 from warpdraft.core import (
     Document,
     Finding,
     MemoryResource,
     PipelineConfig,
+    Report,
     SmemAllocation,
     Task,
     TaskManager,
@@ -131,14 +134,21 @@ def build(*tasks: Task, name: str = "case", **options) -> Document:
     return TaskManager(list(tasks), graph, name=name, **options).document
 
 
+def checked(document: Document, **options) -> Report:
+    """The report; each witness in it is short, and can be followed."""
+    report = verify(document, **options)
+    check_witnesses(document, report)
+    return report
+
+
 def codes(document: Document, **options) -> set[str]:
     """The codes of all errors."""
-    return {f.code for f in verify(document, **options).errors}
+    return {f.code for f in checked(document, **options).errors}
 
 
 def finding(document: Document, code: str, **options) -> Finding:
     """The first finding of that code."""
-    found = verify(document, **options).findings
+    found = checked(document, **options).findings
     return next(f for f in found if f.code == code)
 
 

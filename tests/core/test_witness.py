@@ -5,6 +5,7 @@ import random
 import pytest
 from explorer import Explorer, State
 from programs import mutated_ring, random_program
+from witnesses import check_witnesses
 
 from warpdraft.core import phases
 from warpdraft.core.clocks import Execution
@@ -149,6 +150,15 @@ def test_arrivals_land_in_an_earlier_phase(make):
         assert state.barriers[first.barrier].completed < first.generation
         reached += 1
     assert reached > 20
+
+
+@pytest.mark.parametrize("hazard", HAZARDS, ids=[h.code for h in HAZARDS])
+def test_witnesses_are_short_and_can_be_followed(hazard):
+    """Also the bad forms of tests/cases, by their kit."""
+    report = verify(hazard.bad, strict_lanes=hazard.strict_lanes)
+    followed = check_witnesses(hazard.bad, report)
+    if hazard.code in ("WD301", "WD302", "WD401", "WD402", "WD403", "WD404", "WD408"):
+        assert followed
 
 
 @pytest.mark.parametrize("hazard", HAZARDS, ids=[h.code for h in HAZARDS])
