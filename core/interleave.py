@@ -16,9 +16,12 @@ PLAIN = (1, 1, 1, 1)
 
 
 def stride_of(resource: Resource, cursor: str) -> int:
-    """By how many uses an op moves ``cursor`` ("acquire", "commit", "wait" or "release")."""
+    """By how many uses an op moves ``cursor`` ("acquire", "commit", "wait" or "release"). Lanes without a stage of their
+    own are left out: WD214 reports them."""
     strides = resource.pipeline.interleave
-    return max(1, strides[CURSORS.index(cursor)]) if len(strides) == len(CURSORS) else 1
+    if len(strides) != len(CURSORS):
+        return 1
+    return min(max(1, strides[CURSORS.index(cursor)]), max(1, resource.pipeline.stages))
 
 
 def task_lane(task: Task, resource: Resource, stride: int) -> int | None:
