@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 
 from .document import Document, Guard, GuardKind, Node, Op, OpKind, Resource, Task
-from .tree import find_resource, find_work, ops_of
+from .tree import find_resource, find_work, ops_of, walk
 
 CLOSES = {"acquire": "commit", "wait": "release"}
 OPENS = {"producer": "acquire", "consumer": "wait"}  # by the role of a work
@@ -42,6 +42,16 @@ def opening_cursor(resource: Resource, opens: str, used: Set[tuple[str, str]]) -
         else resource.pipeline.advance_on_wait
     )
     return opens if own else closes
+
+
+def split_cursors(resource: Resource, bodies: Iterable[Iterable[Node]]) -> tuple[bool, bool]:
+    """Whether some task only acquires stages of ``resource`` which another commits; the same of waits and releases."""
+    kinds = [{n.kind for n in walk(b) if isinstance(n, Op) and n.target == resource.name} for b in bodies]
+
+    def split(opens: OpKind, closes: OpKind) -> bool:
+        return any(opens in k and closes not in k for k in kinds) and any(closes in k for k in kinds)
+
+    return split(OpKind.ACQUIRE, OpKind.COMMIT), split(OpKind.WAIT, OpKind.RELEASE)
 
 
 def moved_cursor(resource: Resource, kind: OpKind, used: Set[tuple[str, str]]) -> str:

@@ -13,6 +13,7 @@ from .authoring.naming import Names as ObjectNames
 from .authoring.pipelines import PipelineConfig
 from .authoring.queues import PdlLaunchBarrier, PdlWaitBarrier, WorkQueue
 from .authoring.resources import MemoryResource
+from .cursors import split_cursors
 from .document import (
     WARP_SLICE,
     WHOLE,
@@ -23,6 +24,7 @@ from .document import (
     Resource,
     Space,
     Storage,
+    Task,
     Tensor,
     Work,
 )
@@ -57,8 +59,11 @@ def ready_made(resource: Resource) -> type[MemoryResource] | None:
 class ResourceWriter:
     """Writes classes and constructors; ``tiles`` gives the tile count of each queue."""
 
-    def __init__(self, imports: Imports, expressions: Expressions, tiles: dict[str, Any]) -> None:
+    def __init__(
+        self, imports: Imports, expressions: Expressions, tiles: dict[str, Any], tasks: tuple[Task, ...] = ()
+    ) -> None:
         self.imports = imports
+        self.bodies = [task.body for task in tasks]
         self.expressions = expressions
         self.tiles = tiles
 
@@ -115,7 +120,7 @@ class ResourceWriter:
         trial = MemoryResource(name=resource.name)
         options = [("name", literal(resource.name))]
         if resource.pipeline is not None:
-            trial.pipeline_config, text = self.pipeline(resource.pipeline)
+            trial.pipeline_config, text = self.pipeline(resource.pipeline, self._cursors_said(resource))
             options.append(("pipeline_config", text))
         options += self.storage(resource, trial)
         own = ready_made(resource)
@@ -151,7 +156,13 @@ class ResourceWriter:
         trial.smem, trial.storage = (), wanted
         return [("storage", self.record(wanted))]
 
-    def pipeline(self, pipeline: Pipeline) -> tuple[Any, str]:
+    def _cursors_said(self, resource: Resource) -> bool:
+        """Whether authoring would give ``resource`` the cursors that it has, without being told."""
+        on_acquire, on_wait = split_cursors(resource, self.bodies)
+        own = resource.pipeline
+        return own.advance_on_acquire >= on_acquire and own.advance_on_wait >= on_wait
+
+    def pipeline(self, pipeline: Pipeline, usual_cursors: bool = True) -> tuple[Any, str]:
         """A config (or the pipeline itself, if no config means it), and its source."""
         options: dict[str, Any] = {
             "num_stages": pipeline.stages,
@@ -172,7 +183,7 @@ class ResourceWriter:
         said = {k: v for k, v in options.items() if v != usual[k] or k == "num_stages"}
         try:
             config = PipelineConfig(**said)
-            if config.record() == pipeline:
+            if usual_cursors and config.record() == pipeline:
                 values = [(k, self._word(k, v)) for k, v in said.items()]
                 return config, call(self.imports("PipelineConfig"), keywords(values))
         except (ScheduleError, ValueError):

@@ -43,7 +43,9 @@ class _Module:
         symbols = list(dict.fromkeys([*document.symbols, *_kernel_symbols(document)]))
         self.symbols = {s: self.names.new(s.name) for s in symbols}
         self.expressions = Expressions(self.imports, self.symbols)
-        self.resources = ResourceWriter(self.imports, self.expressions, tile_counts(document.tasks))
+        self.resources = ResourceWriter(
+            self.imports, self.expressions, tile_counts(document.tasks), document.tasks
+        )
         self.objects: dict[str, str] = {}
         self.functions: dict[str, str] = {}
         self.lines = Lines()

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from .. import document
+from ..cursors import split_cursors
 from ..document import Document, Edge, Node, OpKind, Space
 from ..expressions import Symbol
 from ..op_integers import symbols_used
 from ..pipeline_groups import spelled_nodes
-from ..tree import walk
 from . import lowering
 from .errors import ScheduleError, refuse
 from .groups import PipelineGroup
@@ -50,7 +50,7 @@ def assemble(
         base,
         symbols=_symbols(symbols, [s for body in bodies for s in symbols_used(body)]),
         resources=(
-            *_with_aliases(_with_split_cursors(resources, _spelled(bodies, names)), names, allocators),
+            *_with_aliases(_with_split_cursors(resources, _spelled(bodies, names), names), names, allocators),
             *_unowned(names, allocators),
         ),
         graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
@@ -156,26 +156,27 @@ def _spelled(bodies: list[tuple[Node, ...]], names: Names) -> list[tuple[Node, .
 
 
 def _with_split_cursors(
-    resources: list[document.Resource], bodies: list[tuple[Node, ...]]
+    resources: list[document.Resource], bodies: list[tuple[Node, ...]], names: Names
 ) -> list[document.Resource]:
     """Where one task only opens a stage and another closes it, opening must move a cursor of its own.
 
     TS does so for split consumers (it sets advance_on_wait when the manager is built); acquire and commit are alike.
     """
 
-    def split(name: str, opens: OpKind, closes: OpKind) -> bool:
-        kinds = [{n.kind for n in walk(b) if isinstance(n, document.Op) and n.target == name} for b in bodies]
-        found = [k & {opens, closes} for k in kinds]
-        return {opens} in found and any(closes in k for k in found)
+    owners = {names[r]: r for r in names.objects if isinstance(r, MemoryResource)}
 
     def cursors(record: document.Resource) -> document.Resource:
         pipeline = record.pipeline
-        if pipeline is None:
-            return record
-        on_wait = pipeline.advance_on_wait or split(record.name, OpKind.WAIT, OpKind.RELEASE)
-        on_acquire = pipeline.advance_on_acquire or split(record.name, OpKind.ACQUIRE, OpKind.COMMIT)
+        if pipeline is None or isinstance(owners[record.name].pipeline_config, document.Pipeline):
+            return record  # a record of the document says all itself
+        on_acquire, on_wait = split_cursors(record, bodies)
         return replace(
-            record, pipeline=replace(pipeline, advance_on_wait=on_wait, advance_on_acquire=on_acquire)
+            record,
+            pipeline=replace(
+                pipeline,
+                advance_on_wait=pipeline.advance_on_wait or on_wait,
+                advance_on_acquire=pipeline.advance_on_acquire or on_acquire,
+            ),
         )
 
     return [cursors(r) for r in resources]
