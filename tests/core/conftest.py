@@ -163,7 +163,7 @@ def ops(draw, names):
         op = with_(op, count=draw(PLACE))
     if kind is d.OpKind.MBARRIER_TRY_WAIT:
         op = with_(op, results=draw(several(NAME, size=1)))
-    if TARGET_OF.get(kind) == "resource":
+    if TARGET_OF.get(kind) == "resource" and not kind.value.startswith(("tensormap", "fence", "tmem")):
         op = with_(
             op, results=draw(several(NAME)), stage=draw(PLACE), tx=draw(COUNT), footprint=draw(FOOTPRINT)
         )
