@@ -22,6 +22,7 @@ BESIDE = {
     "WD210": {"WD409"},
     "WD214": {"WD210"},
     "WD217": {"WD205"},
+    "WD221": {"WD201"},  # of cp.async arrivals it says how they count
     "WD303": {"WD603"},
     "WD704": {"WD203"},
     "WD705": {"WD210", "WD409"},
