@@ -17,6 +17,7 @@ from .tensor_memory import QUARTERS, by_threads, has_lanes, issued_as, merged, p
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
+IN_HAND = " in hand"  # no token can be called so
 View = tuple[str, int, Ranges]  # resource, stage, and the bytes of it
 Places = dict[int, Ranges]  # by quarter of tensor memory's lanes; -1: memory without lanes
 
@@ -208,4 +209,4 @@ class WorkEvents:
 
 
 def _in_hand(name: str) -> str:
-    return f"{name} in hand"  # no token can be called so
+    return name + IN_HAND

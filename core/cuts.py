@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .accesses import IN_HAND
 from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
-from .document import Engine, Loop, Op, OpKind, Task, Token
+from .document import Engine, Loop, OpKind, Task
 from .growth import Growth
+from .live_views import live_at
 from .machine import Machine
 from .op_integers import chosen
 from .program import BarrierKind, Program, Stream
-from .tree import ops_of, walk
 from .unroll import WarpWalk, streams_of
 
 ASKS = {
@@ -67,7 +68,7 @@ class MarkingWalk(WarpWalk):
         self.short: set[str] = set()
         self.numbers: dict[tuple[str, tuple[int, ...]], int] = {}
         self.coming: Loop | None = None
-        self.over: dict[str, frozenset[str]] = {}  # by loop: see `_over`
+        self.live: dict[str, frozenset[str]] = {}  # by loop: the views that matter between its iterations
 
     def loop(self, loop: Loop) -> None:
         self.coming = loop
@@ -81,47 +82,33 @@ class MarkingWalk(WarpWalk):
         around = growing.symbol, outer
         number = self.numbers[around] = self.numbers.get(around, -1) + 1
         if self.every:
-            return self.marked_at(trips, {i: (*around, number, i) for i in range(trips + 1)})
+            return self.marked_at(loop, trips, {i: (*around, number, i) for i in range(trips + 1)})
         last = trips - growing.tail
         first = last - self.growth.more(growing)
         if first < growing.head:
             self.short.add(growing.symbol)
             return range(trips)
-        return self.marked_at(trips, {first: (*around, number, 0), last: (*around, number, 1)})
+        return self.marked_at(loop, trips, {first: (*around, number, 0), last: (*around, number, 1)})
 
-    def marked_at(self, trips: int, places: dict[int, Key]) -> Iterator[int]:
+    def marked_at(self, loop: Loop, trips: int, places: dict[int, Key]) -> Iterator[int]:
         """The iterations of a loop, with marks before those in ``places``, and at its end."""
         for i in range(trips):
             if i in places:
-                self._mark(places[i])
+                self._mark(loop, places[i])
             yield i
         if trips in places:
-            self._mark(places[trips])
+            self._mark(loop, places[trips])
 
-    def _mark(self, key: Key) -> None:
-        self.marks[key] = self.mark_at(self.coming)
+    def _mark(self, loop: Loop, key: Key) -> None:
+        self.marks[key] = self.mark_at(loop)
 
-    def mark_at(self, loop: Loop | None) -> Mark:
-        """Where it is now, before an iteration of ``loop`` or behind it (or of one around it: see `_over`). Views that
-        nothing takes any more don't count."""
-        name = loop.id if loop is not None else ""
-        if name not in self.over:
-            self.over[name] = _over(self.task, loop)
-        views = {k: v for k, v in self.works.views.items() if k not in self.over[name]}
+    def mark_at(self, loop: Loop) -> Mark:
+        """Where it is now, before an iteration of ``loop`` or behind it. Views that nothing takes any more don't count."""
+        if loop.id not in self.live:
+            self.live[loop.id] = live_at(self.task, loop)
+        live = self.live[loop.id]
+        views = {k: v for k, v in self.works.views.items() if k in live or k.endswith(IN_HAND)}
         return Mark(len(self.stream.events), dict(self.cursor), dict(self.raw), views)
-
-
-def _over(task: Task, loop: Loop | None) -> frozenset[str]:
-    """The tokens that no op takes in the outermost node around ``loop``, nor behind it."""
-    place = next((i for i, n in enumerate(task.body) if any(x is loop for x in walk((n,)))), 0)
-    taken = {
-        v.name
-        for n in walk(task.body[place:])
-        if isinstance(n, Op)
-        for _, v in n.args
-        if isinstance(v, Token)
-    }
-    return frozenset(name for op in ops_of(task) for name in op.results if name not in taken)
 
 
 def cut(machine: Machine, growth: Growth, values: Mapping[str, int]) -> Cutting:

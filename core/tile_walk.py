@@ -112,7 +112,7 @@ class _TileWalk(MarkingWalk):
         loop, outer = self.coming, tuple(i for _, i in self.at)
         kinds = self.machine.tile_kinds
         if loop is not None and loop.id in kinds.loops:
-            return self.marked_at(trips, {i: (kinds.tiles, (), 0, i) for i in range(trips + 1)})
+            return self.marked_at(loop, trips, {i: (kinds.tiles, (), 0, i) for i in range(trips + 1)})
         growing = self.growth.loops.get(loop.id) if loop else None
         if growing is None:
             return range(trips)
@@ -123,7 +123,7 @@ class _TileWalk(MarkingWalk):
         if first < growing.head:
             self.skipped.add((*around, number, 0))
             return range(trips)
-        return self.marked_at(trips, {first: (*around, number, 0), last: (*around, number, 1)})
+        return self.marked_at(loop, trips, {first: (*around, number, 0), last: (*around, number, 1)})
 
 
 def _unrolled(

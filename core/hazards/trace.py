@@ -14,6 +14,7 @@ from ..footprints import engine_of
 from ..limits import TimeUp, in_time
 from ..machine import Machine
 from ..program import Stream
+from ..routes import TMA
 from ..tree import ops_of
 from ..unroll import WarpWalk, streams_of
 from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
@@ -155,6 +156,11 @@ class _Follower(WarpWalk):
             key = op.target, side
             many = split.advance_on_acquire if side == "producer" else split.advance_on_wait
             self.peek_used(op, key)
+            arms = op.kind is OpKind.ACQUIRE and self.machine.producer.get(op.target) == TMA
+            if arms and not many and self.open.get(key):
+                self.problem(
+                    "bracket", op, op.target, "acquire again before commit: it arms the same stage twice"
+                )
             if many or not self.open.get(key):
                 self.open[key] = self.open.get(key, 0) + 1
                 self.begun[op.target] = self.begun.get(op.target, 0) + (side == "consumer")

@@ -123,6 +123,7 @@ C = (
     Form("C22", "wait(0)", SAFE, lambda: reuse.TestC22.schedule(0, lag=False)),
     Form("C22", "wait(1), the last stage", SAFE, lambda: reuse.TestC22.schedule(1, lag=True)),
     Form("C22", "first step peeled", SAFE, more.peeled),
+    Form("C22", "in each tile", SAFE, lambda: more.peeled(symbol("tiles"))),
     Form("C24", "no wait::ld", "WD502", lambda: tensor.TestC24.schedule()),
     Form("C24", "wait::ld", SAFE, lambda: tensor.TestC24.schedule(tcgen05_wait_ld)),
     Form("C24", "a store's wait drains", SAFE, lambda: tensor.TestC24.schedule(tcgen05_wait_st, store=True)),

@@ -158,25 +158,30 @@ def published(consumed: bool) -> Document:
     return build(role("pub", 4, 1, publish, [], [a]), role("wg0", 0, 4, read, [a]), **PAIR)
 
 
-def peeled() -> Document:
+def peeled(tiles=1) -> Document:
     """C22: the first multiplication stands before the loop, so that each release lags by one."""
     ab, acc = ring("ab", 3, advance_on_wait=True), accumulator()
 
+    def load():
+        with domain_loop(0, tiles), domain_loop(0, K1):
+            do(ab, "acquire load commit")
+
     def math():
         group = AsyncGroup("wgmma")
-        ab.wait()
-        acc.mma(tile=ab.tile())
-        group.commit()
-        with domain_loop(1, K1):
+        with domain_loop(0, tiles):
             ab.wait()
             acc.mma(tile=ab.tile())
             group.commit()
-            group.wait(1)
+            with domain_loop(1, K1):
+                ab.wait()
+                acc.mma(tile=ab.tile())
+                group.commit()
+                group.wait(1)
+                ab.release()
+            group.wait(0)
             ab.release()
-        group.wait(0)
-        ab.release()
 
-    return build(fill(ab, K1), role("math", 4, 4, math, [ab], [acc]))
+    return build(role("load", 0, 1, load, [], [ab]), role("math", 4, 4, math, [ab], [acc]))
 
 
 def grouped(drained: bool) -> Document:

@@ -57,6 +57,17 @@ class TestP02:
     def test_tma_arms_the_barrier_twice(self):
         assert {"WD105", "WD207"} <= codes(self.schedule(ring("x", 2)))
 
+    def test_a_commit_that_is_left_out(self):
+        x = ring("x", 2)
+
+        def load():
+            with domain_loop(0, K):
+                x.acquire()
+                x.load()
+
+        found = finding(build(role("load", 0, 1, load, [], [x]), drain(x)), "WD105")
+        assert found.ops[0] == "load.02" and "arms the same stage twice" in found.message
+
 
 class TestP03:
     """Two waits in a row with one cursor."""
