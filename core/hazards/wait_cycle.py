@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..describe import words
+from ..closed_rings import ClosedRing, closed_rings
+from ..describe import phase, words
 from ..diagnosis import Diagnosis, diagnose
+from ..document import OpKind
 from ..findings import Finding
 from ..run import Run, agent_name, prefix_steps
-from .base import Hazard, error, unique
+from ..tree import ops_of
+from .base import Hazard, error, listed, unique
 from .examples import acquire, channel, commit, document, release, task, wait, work
 from .nearby import nearby
 from .places import owed, resources_of
@@ -17,12 +20,43 @@ CODE, NAME = "WD301", "wait-cycle"
 
 
 def examine(run: Run) -> Iterator[Finding]:
-    """Each cycle of the waits at the end of a stuck run, warp by warp."""
+    """Each cycle of the waits at the end of a stuck run, warp by warp; and those that an ended producer would close."""
     if run.execution.stopped or not run.execution.blocked:
         return
     diagnosis = diagnose(run)
     for cycle in diagnosis.cycles:
         yield _finding(run, diagnosis, cycle)
+    shown: set[tuple[str, str]] = set()
+    for ring in closed_rings(run, diagnosis):
+        key = run.task(ring.stream), run.barrier(ring.empty).resource
+        if key not in shown:
+            shown.add(key)
+            yield _closed(run, ring)
+
+
+def _closed(run: Run, ring: ClosedRing) -> Finding:
+    """A consumer that waits for an ended producer, which waits for it as soon as it goes on."""
+    w, at, empty = ring.stream, run.execution.at[ring.stream] + 1, run.barrier(ring.empty)
+    awaited = words(ring.event, run.program.streams[w], run.program.barriers)
+    makers = [
+        (t.name, o.id)
+        for t in run.document.tasks
+        for o in ops_of(t)
+        if o.target == empty.resource and o.kind is OpKind.ACQUIRE
+    ]
+    who = listed(dict.fromkeys(name for name, _ in makers)) or "its producer"
+    return error(
+        CODE,
+        NAME,
+        f"a cycle of waits: {agent_name(run, w)} {awaited}; {who} has ended, and to fill that stage would wait for "
+        f"{empty.name} {phase(ring.generation)}, which {agent_name(run, w)} owes behind its wait",
+        ops=unique((run.event(w, at).op, *(id for _, id in makers))),
+        resources=(empty.resource,),
+        tasks=unique((run.task(w), *(name for name, _ in makers))),
+        expected="every consumer that is counted releases each stage",
+        actual="another consumer has ended before",
+        witness=prefix_steps(run, run.execution.at, [(w, at, "")]),
+    )
 
 
 def _finding(run: Run, diagnosis: Diagnosis, cycle: tuple[int, ...]) -> Finding:

@@ -288,10 +288,23 @@ class TestP09:
 class TestP11:
     """Two consumers that loop 6 and 2 times over what is produced 4 times."""
 
-    def test_hang(self):
-        x = ring("x", 2, consumer_group=2)
-        found = build(fill(x, 4), drain(x, 6, "long"), drain(x, 2, "short", 8))
-        assert codes(found) & {"WD301", "WD302"}
+    @pytest.mark.parametrize("stages", [1, 2, 3])
+    def test_hang(self, stages):
+        """Also where the producer has ended: going on, it would wait for the consumer that waits for it."""
+        x = ring("x", stages, consumer_group=2)
+        found = finding(build(fill(x, 4), drain(x, 6, "long"), drain(x, 2, "short", 8)), "WD301")
+        assert set(found.tasks) == {"load", "long"} and found.resources == ("x",)
+
+    @pytest.mark.parametrize("stages", [1, 2, 3])
+    def test_a_longer_producer_would_do(self, stages):
+        x = ring("x", stages, consumer_group=2)
+        found = codes(build(fill(x, 4), drain(x, 6, "long"), drain(x, 6, "short", 8)))
+        assert "WD301" not in found and "WD302" in found
+
+    @pytest.mark.parametrize("stages", [1, 2, 3])
+    def test_equal_counts(self, stages):
+        x = ring("x", stages, consumer_group=2)
+        assert accepted(build(fill(x, 4), drain(x, 4, "long"), drain(x, 4, "short", 8)))
 
 
 class TestP12:

@@ -27,7 +27,9 @@ def same_in_every_order(schedule, strict_lanes=False):
     return {code for code, _ in expected}
 
 
-CHECKED = [h for h in HAZARDS if len(h.bad.tasks) > 1 and h.advise is no_advice]  # advice is not part of a check
+CHECKED = [
+    h for h in HAZARDS if len(h.bad.tasks) > 1 and h.advise is no_advice
+]  # advice is not part of a check
 
 
 @pytest.mark.parametrize("hazard", CHECKED, ids=lambda h: h.code)
