@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 
 from .clusters import cluster_layout, ctas_of, leader_of, targets
+from .descriptors import READERS, described, describes
 from .document import Engine, Op, Resource, Space, Task, Token, Work
 from .footprints import byte_range, cut, footprint_of, stage_bytes, tx_bytes
 from .machine import LEADER_ENGINES, Machine
@@ -64,12 +65,21 @@ class WorkEvents:
         used = tuple(
             (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
         )
+        if issued_as(resource, work, self.task) in READERS:
+            used += tuple(
+                ("", self.views[d])
+                for _, v in op.args
+                if isinstance(v, Token) and (d := described(v.name)) in self.views
+            )
         if op.id in self.implied:
             used += tuple(
                 ("", self.views[h]) for u in self.implied[op.id] if (h := _in_hand(u)) in self.views
             )
         for token in op.results:
             self.views.pop(token, None)  # the name now stands for a value
+            self.views.pop(described(token), None)
+            if describes(resource, work):
+                self.views[described(token)] = resource.name, stage, self._ranges(resource, work, op, alone)
         key = (op.id, stage, alone, leads, ranked, used)
         if key not in self._made:
             made = self._make(op, resource, work, stage, alone, leads, ranked, used)

@@ -6,11 +6,10 @@ each pipeline upstream (unless it takes a value that was read there), from its i
 
 from __future__ import annotations
 
-from .document import Document, Engine, Op, OpKind, Task, Token
+from .descriptors import READERS, describes
+from .document import Document, Op, OpKind, Task, Token
 from .footprints import engine_of, target_work
 from .tree import find_resource, ops_of
-
-READERS = (Engine.WGMMA, Engine.TCGEN05, Engine.BULK_STORE)  # engines that read shared or tensor memory
 
 
 def implied_reads(document: Document, task: Task) -> dict[str, tuple[str, ...]]:
@@ -43,4 +42,4 @@ def _reads(document: Document, op: Op) -> bool:
 
 def _is_view(document: Document, op: Op) -> bool:
     found = target_work(document, op)
-    return found is not None and found[1].view
+    return found is not None and (found[1].view or describes(*found))

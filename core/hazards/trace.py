@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..conditions import condition_words
+from ..descriptors import described
 from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
 from ..footprints import engine_of
 from ..limits import TimeUp, in_time
@@ -226,9 +227,9 @@ class _Follower(WarpWalk):
             if source is None or (source[0], "consumer") not in self.brackets:
                 continue
             upstream, use = source
-            if (
-                use < self.closed.get(upstream, 0) and value.name in self.works.views
-            ):  # a value was read at its call
+            seen = (value.name, described(value.name)) if asynchronous else (value.name,)
+            stands = any(name in self.works.views for name in seen)  # else its value was read at its call
+            if use < self.closed.get(upstream, 0) and stands:
                 text = f"{op.target}.{op.work} uses {value.name} of {upstream} after its stage was released"
                 self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
 

@@ -55,6 +55,7 @@ def _closed(run: Run, ring: ClosedRing) -> Finding:
         tasks=unique((run.task(w), *(name for name, _ in makers))),
         expected="every consumer that is counted releases each stage",
         actual="another consumer has ended before",
+        notes=(f"{agent_name(run, w)} owes {empty.name} an arrival, behind a wait that cannot pass",),
         witness=prefix_steps(run, run.execution.at, [(w, at, "")]),
     )
 

@@ -6,6 +6,7 @@ from kit import accepted, build, channel, codes, fill, finding, ring, role
 from warpdraft.core import (
     AsyncGroup,
     MemoryResource,
+    PipelineConfig,
     Signal,
     TaskManager,
     TmemAllocation,
@@ -14,6 +15,7 @@ from warpdraft.core import (
     fence_proxy_async,
     producer_work,
     symbol,
+    tcgen05_wait_ld,
 )
 
 STEPS = symbol("steps", min=1)
@@ -221,3 +223,57 @@ def test_an_upstream_that_is_used_only_later():
 
     loads = [role("load", 0, 1, load, [], [ab]), fill(c, tiles, "load_c", 1)]
     assert accepted(build(*loads, role("math", 4, 4, math, [ab, c], [acc])))
+
+
+def described(trips, early):
+    """A tensor core that is given descriptors which a consumer work of its operands has returned."""
+
+    class Operands(MemoryResource):
+        @producer_work
+        def fill(self, stage_info): ...
+
+        @consumer_work
+        def operands(self, stage_info): ...
+
+    class Tensor(MemoryResource):
+        @producer_work(engine="tcgen05")
+        def mma(self, stage_info, operands): ...
+
+        @consumer_work(engine="tcgen05_ld")
+        def load(self, stage_info): ...
+
+    config = PipelineConfig(2, pipeline_type="TmaUmma")
+    ab = Operands(name="ab", storage=1024, pipeline_config=config)
+    acc = Tensor(
+        name="acc",
+        space="tmem",
+        pipeline_config=PipelineConfig(1, pipeline_type="UmmaAsync"),
+        tmem=[TmemAllocation("acc", 128)],
+    )
+
+    def multiply():
+        acc.acquire()
+        with domain_loop(0, trips):
+            ab.wait()
+            operands = ab.operands()
+            if early:
+                ab.release()
+            acc.mma(operands=operands)
+            if not early:
+                ab.release()
+        acc.commit()
+
+    def use():
+        acc.wait()
+        acc.load()
+        tcgen05_wait_ld()
+        acc.release()
+
+    mma = role("mma", 4, 1, multiply, [ab], [acc])
+    return build(fill(ab, trips), mma, role("use", 8, 4, use, [acc]))
+
+
+def test_descriptors_are_read_where_they_are_used():
+    trips = symbol("trips", min=1)
+    assert accepted(described(trips, early=False))
+    assert {"WD106", "WD403"} <= codes(described(trips, early=True))
