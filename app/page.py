@@ -64,6 +64,7 @@ DEPENDS = {
     "timeline_facts": ("timeline",),
     "kept": ("kept",),
     "timeline_tools": (),
+    "timeline_measured": (),
     "compare": ("history", "saved"),
     "code": ("code",),
     "source": ("python", "path"),
@@ -83,7 +84,9 @@ class Page:
         self._debugger: Debugger | None = None
         self._theme = "light"
         self._timeline = TimelinePane(
-            session, lambda: self._draw(("timeline_tools",)), lambda message: self.component.send(message)
+            session,
+            lambda: self._draw(("timeline_tools", "timeline_measured")),
+            lambda message: self.component.send(message),
         )
         self._compare = ComparePane(session, folder, lambda: self._draw(("compare",)))
         self._advising = Advising(session, lambda: self._draw(("findings",)))
@@ -193,6 +196,8 @@ class Page:
                 )
             case "timeline_tools":
                 return self._timeline.view()
+            case "timeline_measured":
+                return self._timeline.table()
             case "compare":
                 return self._compare.view()
             case "debug":

@@ -97,6 +97,13 @@ class TimelinePane:
             and {key: measured[key] for key in ("name", "note", "mode", "problem", "clock")},
         }
 
+    def table(self) -> dict[str, Any]:
+        """The measured bars as rows, for the timeline's table; ``mode`` tells which are shown."""
+        measured = self._measured
+        if measured is None or not measured.get("table"):
+            return {"mode": "predicted", "rows": [], "more": 0}
+        return {"mode": measured["mode"], **measured["table"]}
+
     # Intents
 
     def receive(self, intent: Intent) -> None:
@@ -199,8 +206,8 @@ class TimelinePane:
                 self._measured = None
                 self._session.say("error", f"{name}: {result.problem}")
             else:
-                drawing, notes = result.value
-                self._measured = {**loading, "drawing": drawing, "note": ", ".join(notes)}
+                drawing, notes, table = result.value
+                self._measured = {**loading, "drawing": drawing, "note": ", ".join(notes), "table": table}
             self.show()
 
         self._session.ask(answer, "measured", text, clock)

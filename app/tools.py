@@ -51,10 +51,13 @@ def trace(document: Document, counts: Mapping[str, int]) -> str:
     return json.dumps(to_perfetto(_simulated(document, counts)), separators=(",", ":"))
 
 
-def measured(document: Document, text: str, clock: float | None) -> tuple[Drawing, tuple[str, ...]]:
-    """A measured trace's drawing, and what the reader should know of it."""
+def measured(
+    document: Document, text: str, clock: float | None
+) -> tuple[Drawing, tuple[str, ...], dict[str, Any]]:
+    """A measured trace's drawing, what the reader should know of it, and its bars as rows."""
     read = read_trace(document, text, clock)
-    return drawing(read.timeline), read.notes
+    facts = facts_view(read.timeline)
+    return drawing(read.timeline), read.notes, {name: facts[name] for name in ("rows", "more")}
 
 
 def compare(*arguments: Any) -> dict[str, Any]:

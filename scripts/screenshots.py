@@ -68,6 +68,28 @@ def code(page: Page) -> None:
     page.locator(".warpdraft .code li.lit").first.wait_for()
 
 
+def compare(page: Page) -> None:
+    """The release two operations earlier, beside the document as it was opened."""
+    op = page.locator(".warpdraft .op", has_text="smem_ab.release").first
+    op.click()
+    for _ in range(2):
+        page.keyboard.press("Alt+ArrowUp")
+        page.wait_for_timeout(400)
+    settled(page)
+    page.get_by_role("tab", name="Compare").click()
+    page.get_by_label("Compare with").select_option(label="as opened")
+    page.locator(".warpdraft .compare figure").first.wait_for()
+
+
+def tools(page: Page) -> None:
+    """A search, and the measure of what is chosen."""
+    safe(page)
+    page.keyboard.press("m")
+    page.locator(".warpdraft .timeline-tools .measure").wait_for()
+    page.get_by_label("Search the timeline").fill("mma k 3")
+    page.locator(".warpdraft .timeline-tools .detail", has_text="1 of").wait_for()
+
+
 def dark(page: Page) -> None:
     safe(page)
 
@@ -78,6 +100,8 @@ STATES: dict[str, Callable[[Page], None]] = {
     "split": split,
     "deadlock": deadlock,
     "code": code,
+    "compare": compare,
+    "tools": tools,
     "dark": dark,
 }
 

@@ -3,12 +3,17 @@
 import importlib.util
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bokeh.events import SelectionGeometry
 
+from warpdraft.app.analysis import Here
 from warpdraft.app.measured import TraceError, read_trace
+from warpdraft.app.session import Session
+from warpdraft.app.timeline_pane import TimelinePane
+from warpdraft.app.tools import TOOLS
 from warpdraft.app.views.minimap import BINS, Minimap, density
 from warpdraft.app.views.timeline import drawing
 from warpdraft.app.views.timeline_figure import TimelineFigure
@@ -26,6 +31,7 @@ DOCUMENT = sample.gemm()
 TIMELINE = simulate(DOCUMENT, {"k_tiles": 6, "tiles": 2})
 WORDS = {op.id: op_text(op) for task in DOCUMENT.tasks for op in ops_of(task)}
 DRAWING = drawing(TIMELINE)
+QUIET = replace(TOOLS, verify=lambda *_: None, predict=lambda *_: None, lower=lambda *_: None)
 
 
 def in_bands(picture):
@@ -167,3 +173,23 @@ def test_only_a_drag_measures():
     assert spans == []
     figure._measured(SelectionGeometry(figure.figure, geometry=box, final=True))
     assert spans == [(1.0, 9.0)]
+
+
+def test_a_measured_trace_has_a_table_too():
+    """Of what the figure shows: the prediction, the trace, or both."""
+    session = Session(DOCUMENT, None, QUIET, analyst=lambda: Here(QUIET))
+    pane = TimelinePane(session, lambda: None, lambda message: None)
+    assert pane.table() == {"mode": "predicted", "rows": [], "more": 0}
+    text = TOOLS.trace(DOCUMENT, dict(session.trip_counts))
+    pane.receive({"do": "load", "name": "trace.json", "text": text})
+    assert session.settle()
+    table = pane.table()
+    assert table["mode"] == "both" and len(table["rows"]) > 20
+    ops = {op.id for task in DOCUMENT.tasks for op in ops_of(task)}
+    assert {row[1] for row in table["rows"]} <= ops
+    assert [row[4] for row in table["rows"]] == sorted(row[4] for row in table["rows"])
+    pane.receive({"do": "mode", "mode": "measured"})
+    assert pane.table()["mode"] == "measured"
+    pane.receive({"do": "mode", "mode": "none"})
+    assert pane.table()["rows"] == []
+    session.close()

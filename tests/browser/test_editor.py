@@ -368,6 +368,7 @@ def test_works_symbols_document_and_kernel_have_forms(editor):
     editor.page.locator(".warpdraft").focus()
     editor.edited(lambda: editor.press("Control+z"))
     pane.locator(".symbol .name", has_text="k_tiles").click()
+    form.locator(".detail", has_text="symbol").wait_for()
     field = form.get_by_label("name", exact=True)
     editor.edited(lambda: commit("depth"))
     assert "depth" in editor.page.locator(".warpdraft .schedule").inner_text()

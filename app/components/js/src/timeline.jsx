@@ -15,7 +15,7 @@ export function Timeline({ state, send, figures, hidden, table }) {
       <Embedded element={figures.head} hidden={!shown} name="timeline-head" />
       <div class="figure" hidden={!shown}><Embedded element={figures.element} name="drawn" /></div>
       {facts && !facts.problem && !facts.rows.length && <p class="empty">{facts.pending ? "Predicting…" : "Nothing happens in this schedule yet."}</p>}
-      {table && facts && <BarTable facts={facts} send={send} />}
+      {table && facts && <BarTable facts={facts} measured={state.timeline_measured} send={send} />}
     </div>
   );
 }
@@ -111,20 +111,29 @@ function MeasuredTrace({ measured, ask }) {
   );
 }
 
-function BarTable({ facts, send }) {
+/* The bars as rows, of what the figure shows: the prediction, a measured trace, or both. */
+function BarTable({ facts, measured, send }) {
+  const parts = [];
+  if (measured.mode !== "measured") parts.push(["predicted", facts]);
+  if (measured.mode !== "predicted" && measured.rows.length) parts.push(["measured", measured]);
   return (
     <div class="scroll">
-      <table class="facts-table">
-        <thead><tr><th>lane</th><th>op</th><th>iteration</th><th>kind</th><th class="num">start</th><th class="num">end</th></tr></thead>
-        <tbody>
-          {facts.rows.map((row, i) => (
-            <tr key={i}><td class="mono">{row[0]}</td>
-              <td><button type="button" class="link mono" onClick={() => send({ type: "select", kind: "op", ids: [row[1]] })}>{row[1]}</button></td>
-              <td>{row[2]}</td><td>{row[3]}</td><td class="num">{row[4]}</td><td class="num">{row[5]}</td></tr>
-          ))}
-        </tbody>
-      </table>
-      {facts.more > 0 && <p class="detail">and {facts.more} more bars</p>}
+      {parts.map(([name, { rows, more }]) => (
+        <section key={name} aria-label={`Timeline, ${name}`}>
+          <table class="facts-table">
+            {parts.length > 1 && <caption>{name}</caption>}
+            <thead><tr><th>lane</th><th>op</th><th>iteration</th><th>kind</th><th class="num">start</th><th class="num">end</th></tr></thead>
+            <tbody>
+              {rows.map((row, i) => (
+                <tr key={i}><td class="mono">{row[0]}</td>
+                  <td><button type="button" class="link mono" onClick={() => send({ type: "select", kind: "op", ids: [row[1]] })}>{row[1]}</button></td>
+                  <td>{row[2]}</td><td>{row[3]}</td><td class="num">{row[4]}</td><td class="num">{row[5]}</td></tr>
+              ))}
+            </tbody>
+          </table>
+          {more > 0 && <p class="detail">and {more} more bars</p>}
+        </section>
+      ))}
     </div>
   );
 }
