@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import phases
 from .incidents import Entry
 from .phases import Meeting
-from .program import Event, EventKind
+from .program import Event
 
 if TYPE_CHECKING:
     from .clocks import Execution
@@ -69,8 +69,8 @@ def exited(run: Execution) -> None:
 
 
 def _complete_cluster(run: Execution) -> None:
-    """Completes the open generation if every warp is in or gone. An exit orders what comes behind the wait, as an arrival
-    does; that others may not see what was written before it is no matter here: WD208 wants all warps to take part."""
+    """Completes the open generation if every warp is in or gone. An exit lets the others go on, but it releases nothing:
+    what the warp has done is not before what they do then."""
     b = run.cluster
     done = run.state[b].completed
     if not run.log[b]:
@@ -78,8 +78,6 @@ def _complete_cluster(run: Execution) -> None:
     missing = [u for u, n in enumerate(run.joined) if n <= done]
     ended = [len(stream.events) for stream in run.program.streams]
     if all(run.at[u] == ended[u] for u in missing):
-        gone = (u for u in missing if ended[u])
-        run.log[b].extend(Entry(u, ended[u], run.base[u], EventKind.CLUSTER_ARRIVE, 0) for u in gone)
         run.complete(b)
         run.state[b] = Meeting(done + 1)
 

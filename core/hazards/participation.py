@@ -10,7 +10,7 @@ from ..findings import Finding, Fix
 from ..incidents import Incident
 from ..program import EventKind
 from ..run import Run, join_clocks, prefix_steps
-from .base import Hazard, error, listed, plural, unique
+from .base import Hazard, error, listed, plural, unique, warning
 from .cohorts import ALL_JOINS, MEET, cohorts, reach
 from .examples import document, sync, task
 from .places import where
@@ -73,7 +73,8 @@ def _crowded(run: Run, i: Incident) -> Finding:
 
 
 def _cluster(run: Run, b: int) -> Iterator[Finding]:
-    """A barrier of all threads of the cluster (PTX ISA, barrier.cluster) that not all warps execute equally often."""
+    """A barrier of all threads of the cluster (PTX ISA, barrier.cluster) that not all warps execute equally often: an error
+    where somebody hangs, else a warning, since it does not wait for threads that have exited."""
     ops: dict[str, list[str]] = {}
     times: dict[str, set[int]] = {}
     for stream in run.program.streams:
@@ -84,8 +85,9 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
     fewer = [task for task, found in times.items() if min(found) < most]
     if not fewer:
         return
-    stuck = bool(run.execution.blocked)
-    yield error(
+    stuck = bool(run.execution.blocked or run.execution.stopped)
+    say = error if stuck else warning
+    yield say(
         CODE,
         NAME,
         f"the cluster barrier is for every thread of the cluster, but {listed(fewer)} "

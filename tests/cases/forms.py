@@ -76,7 +76,6 @@ C = (
     Form("C03", "each lane arrives", SAFE, more.every_lane, lanes=True),
     Form("C05", "384 threads, 128 come", "WD208", lambda: arrivals.TestC05.schedule(384)),
     Form("C05", "128 threads", SAFE, lambda: arrivals.TestC05.schedule(128)),
-    Form("C06", "one partition leaves", "WD208", lambda: arrivals.TestC06.schedule(False)),
     Form("C06", "the other is alive", "WD208", lambda: arrivals.TestC06.schedule(False, waits=True)),
     Form("C06", "all come", SAFE, lambda: arrivals.TestC06.schedule(True)),
     Form("C07", "16 counted, 8 come", "WD301", lambda: clusters.TestC07.schedule(16, remote=False)),
