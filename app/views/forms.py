@@ -79,8 +79,8 @@ def _symbol_form(document: Document, name: str) -> Form | None:
     fields = [
         field("name", "name", symbol.name),
         field("min", "at least", symbol.min, "int"),
-        field("per_cta", "each CTA of a cluster has its own value", symbol.per_cta, "bool"),
-        field("per_tile", "each work tile has its own value", symbol.per_tile, "bool"),
+        field("per_cta", "a value in each CTA", symbol.per_cta, "bool"),
+        field("per_tile", "a value in each tile", symbol.per_tile, "bool"),
     ]
     return _form(name, name, "symbol", fields, ["remove"])
 

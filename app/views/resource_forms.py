@@ -56,7 +56,7 @@ def target_form(document: Document, name: str) -> Form | None:
                     "mode", "hands on", item.mode.value, "choice", [mode.value for mode in PipelineGroupMode]
                 ),
                 field("members", "members", ", ".join(item.members), hint="resources, comma between"),
-                field("pipeline", "has a pipeline of its own", item.pipeline is not None, "bool"),
+                field("pipeline", "has its own pipeline", item.pipeline is not None, "bool"),
                 *(_pipeline_fields(document, item.pipeline, ("derived", "derived")) if item.pipeline else ()),
             ]
     return {**form, "fields": fields, "source": str(item.source) if item.source else ""}
@@ -84,7 +84,7 @@ def work_form(document: Document, name: str) -> Form | None:
         field("engine", "engine", work.engine, "choice", engines, "by default rule"),
         field("parameters", "takes", ", ".join(work.parameters), hint="names, comma between"),
         field("returns", "makes", ", ".join(work.returns), hint="names, comma between"),
-        field("view", "only gives a view of the stage", work.view, "bool"),
+        field("view", "is a view", work.view, "bool"),
         field("auxiliary", "is auxiliary", work.auxiliary, "bool"),
         field("tx", "tx bytes", work.tx, "int", hint="derived"),
         *footprint_fields(work.footprint),
@@ -180,13 +180,13 @@ def _pipeline_fields(document: Document, pipeline: Pipeline, derived: tuple[str,
             field("pipeline.cta_layout", "cluster as", _numbers(pipeline.cta_layout), hint="V, M, N, K"),
             field(
                 "pipeline.producer_cta_leader",
-                "producers in the leading CTA only",
+                "leading CTA produces",
                 pipeline.producer_cta_leader,
                 "bool",
             ),
             field(
                 "pipeline.consumer_cta_leader",
-                "consumers in the leading CTA only",
+                "leading CTA consumes",
                 pipeline.consumer_cta_leader,
                 "bool",
             ),
