@@ -77,6 +77,7 @@ class Execution:
         self.passed: dict[tuple[int, int], int] = {}
         self.parked: list[list[int]] = [[] for _ in barriers]
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
+        self.exits_order = True  # whether a warp's exit is before what the cluster's barrier then lets go on
         self.joined = [0] * n  # generations of the cluster's barrier that each stream has joined,
         self.waited: dict[int, int] = {}  # and how many it has waited for
         # (stream, engine, lane) of `core.async_arrivals` -> barrier -> (place, generation)

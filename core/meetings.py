@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import phases
 from .incidents import Entry
 from .phases import Meeting
-from .program import Event
+from .program import Event, EventKind, Program
 
 if TYPE_CHECKING:
     from .clocks import Execution
@@ -63,14 +63,19 @@ def cluster_wait(run: Execution, w: int, j: int, e: Event) -> bool:
     return True
 
 
+def leave_early(program: Program) -> bool:
+    """Whether some warps exit with fewer arrivals at the cluster's barrier than others."""
+    return len({sum(e.kind is EventKind.CLUSTER_ARRIVE for e in s.events) for s in program.streams}) > 1
+
+
 def exited(run: Execution) -> None:
     """A warp has come to its end: the barrier of the cluster no longer waits for it."""
     _complete_cluster(run)
 
 
 def _complete_cluster(run: Execution) -> None:
-    """Completes the open generation if every warp is in or gone. An exit lets the others go on, but it releases nothing:
-    what the warp has done is not before what they do then."""
+    """Completes the open generation if every warp is in or gone. An exit orders what comes behind the wait, as an arrival
+    does. But it releases nothing, so that what the warp has written need not be seen: WD208 looks at that."""
     b = run.cluster
     done = run.state[b].completed
     if not run.log[b]:
@@ -78,6 +83,8 @@ def _complete_cluster(run: Execution) -> None:
     missing = [u for u, n in enumerate(run.joined) if n <= done]
     ended = [len(stream.events) for stream in run.program.streams]
     if all(run.at[u] == ended[u] for u in missing):
+        gone = (u for u in missing if ended[u] and run.exits_order)
+        run.log[b].extend(Entry(u, ended[u], run.base[u], EventKind.CLUSTER_ARRIVE, 0) for u in gone)
         run.complete(b)
         run.state[b] = Meeting(done + 1)
 

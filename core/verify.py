@@ -25,6 +25,7 @@ from .lifetimes import moving
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .long_loops import Meant, generalised
 from .machine import Machine
+from .meetings import leave_early
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .pipeline_groups import spelled_out
@@ -161,6 +162,7 @@ class _Search:
             self._look(run, machine, patterns, (patterns.text,), dict(run.case))
             if machine.peeks and with_true_peeks(run.program) is not None:
                 raise Unproved("a peek that several waits rely on")
+            _leave_together(run)
             return not self.reason and not _wrong(self.found)
 
         try:
@@ -174,6 +176,7 @@ class _Search:
         def peeks_once(run: Run) -> None:
             if machine.peeks and with_true_peeks(run.program) is not None:
                 raise Unproved("a peek that several waits rely on")
+            _leave_together(run)
 
         def take(run: Run, case: Values) -> bool:
             patterns = dict(run.conditions)
@@ -297,6 +300,12 @@ class _Search:
                 yield f"{len(self.unusual) - tiles + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
         if self.unproved and not self.collector.errors:
             yield f"not proved for all: {self.unproved}"
+
+
+def _leave_together(run: Run) -> None:
+    """What a proof compares knows exits as an order, which they are not for memory. Raises Unproved where it matters."""
+    if run.execution.cluster >= 0 and leave_early(run.program):
+        raise Unproved("warps exit before others meet at the cluster's barrier")
 
 
 def _wrong(found: Iterable[tuple[Values, list[Finding], tuple[str, ...]]]) -> bool:

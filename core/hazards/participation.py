@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..clocks import Execution
 from ..document import Document, NamedBarrier
 from ..edits import SetBarrier
 from ..findings import Finding, Fix
 from ..incidents import Incident
 from ..program import EventKind
+from ..races import Pair
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique, warning
 from .cohorts import ALL_JOINS, MEET, cohorts, reach
@@ -74,7 +76,8 @@ def _crowded(run: Run, i: Incident) -> Finding:
 
 def _cluster(run: Run, b: int) -> Iterator[Finding]:
     """A barrier of all threads of the cluster (PTX ISA, barrier.cluster) that not all warps execute equally often: an error
-    where somebody hangs, else a warning, since it does not wait for threads that have exited."""
+    where somebody hangs, or relies on what a warp did before it left; else a warning, since it does not wait for threads
+    that have exited."""
     ops: dict[str, list[str]] = {}
     times: dict[str, set[int]] = {}
     for stream in run.program.streams:
@@ -86,7 +89,8 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
     if not fewer:
         return
     stuck = bool(run.execution.blocked or run.execution.stopped)
-    say = error if stuck else warning
+    unseen = [] if stuck else unreleased(run.execution)
+    say = error if stuck or unseen else warning
     yield say(
         CODE,
         NAME,
@@ -96,8 +100,27 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
         tasks=tuple(times),
         expected=f"{plural(most, 'time')} by every warp",
         actual=listed(f"{task}: {'-'.join(map(str, sorted(found)))}" for task, found in times.items()),
-        notes=("the others wait until its warps have left the kernel",) if not stuck else (),
+        notes=tuple(_meanings(run, stuck, unseen)),
     )
+
+
+def unreleased(execution: Execution) -> list[Pair]:
+    """The accesses that only the exit of a warp orders: no thread need see what it has done (PTX ISA, memory consistency
+    model: only operations on a barrier synchronise)."""
+    weak = Execution(execution.program, execution.fencing.judged, execution.deadline)
+    weak.exits_order = False
+    known = execution.races.found
+    return [pair for key, pair in weak.run().races.found.items() if key not in known]
+
+
+def _meanings(run: Run, stuck: bool, unseen: list[Pair]) -> Iterator[str]:
+    if not stuck:
+        yield "the others wait until its warps have left the kernel"
+    for x, y in unseen[:1]:
+        yield (
+            f"an exit releases nothing: {where(run, y.stream, y.index)} need not see what "
+            f"{where(run, x.stream, x.index)} has done to {x.access.resource}"
+        )
 
 
 def _out_of_turn(run: Run, i: Incident) -> Finding:

@@ -381,7 +381,7 @@ class TestParts:
         known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
         known += " commits notes fencing allocations maps"
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
-        settled += " cluster joined waited"
+        settled += " cluster joined waited exits_order"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
         races = "write reads use bounds plans planned pieces gates proxied execution found unfenced misread"
         races += " tensor held maps"
