@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..document import Pipeline, Signal
-from ..limits import MAX_BYTES, MAX_STAGES
+from ..limits import MAX_BYTES, MAX_STAGES, MAX_WARPS
 from .enums import PipelineOp, PipelineType, SignalingThreads
 from .errors import refuse
 from .given import flag, shown
@@ -149,7 +149,8 @@ def _integers(what: str, value: Any, count: int) -> tuple[int, ...]:
         value = (value,) * 4
     if not isinstance(value, tuple | list) or len(value) != count:
         raise refuse(f"{what} must be {count} integers, not {shown(value)}")
-    return tuple(integer(what, v, 0 if count == 2 else 1) for v in value)
+    most = MAX_WARPS if count == 4 else None  # as many lanes as a task has warps
+    return tuple(integer(what, v, 0 if count == 2 else 1, most) for v in value)
 
 
 def _layout(layout: Any) -> tuple[int, ...]:

@@ -76,8 +76,8 @@ def _crowded(run: Run, i: Incident) -> Finding:
 
 def _cluster(run: Run, b: int) -> Iterator[Finding]:
     """A barrier of all threads of the cluster (PTX ISA, barrier.cluster) that not all warps execute equally often: an error
-    where somebody hangs, or relies on what a warp did before it left; else a warning, since it does not wait for threads
-    that have exited."""
+    where somebody hangs or relies on what a warp did before it left, and where a task never executes it, whose warps are
+    not known to have left in time; else a warning, since it does not wait for threads that have exited."""
     ops: dict[str, list[str]] = {}
     times: dict[str, set[int]] = {}
     for stream in run.program.streams:
@@ -90,7 +90,8 @@ def _cluster(run: Run, b: int) -> Iterator[Finding]:
         return
     stuck = bool(run.execution.blocked or run.execution.stopped)
     unseen = [] if stuck else unreleased(run.execution)
-    say = error if stuck or unseen else warning
+    never = any(max(found) == 0 for found in times.values())
+    say = error if stuck or unseen or never else warning
     yield say(
         CODE,
         NAME,

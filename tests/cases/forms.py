@@ -77,6 +77,7 @@ C = (
     Form("C05", "384 threads, 128 come", "WD208", lambda: arrivals.TestC05.schedule(384)),
     Form("C05", "128 threads", SAFE, lambda: arrivals.TestC05.schedule(128)),
     Form("C06", "the other is alive", "WD208", lambda: arrivals.TestC06.schedule(False, waits=True)),
+    Form("C06", "one partition leaves", "WD208", lambda: arrivals.TestC06.schedule(False)),
     Form("C06", "all come", SAFE, lambda: arrivals.TestC06.schedule(True)),
     Form("C07", "16 counted, 8 come", "WD301", lambda: clusters.TestC07.schedule(16, remote=False)),
     Form("C07", "8 counted, at home", "WD401", lambda: clusters.TestC07.schedule(8, remote=False)),

@@ -223,10 +223,9 @@ class TestClusterBarrier:
         assert "WD401" in codes(verify(early))
 
     def test_who_has_exited_is_not_waited_for(self):
-        report = verify(self.two((cluster_sync(),), ()))
-        assert report.verdict == "safe" and [f.code for f in report.findings] == [
-            "WD208"
-        ]  # a warning: nobody hangs
+        report = verify(self.two((cluster_sync(), cluster_sync()), (cluster_sync(),)))
+        assert report.verdict == "safe" and [f.code for f in report.findings] == ["WD208"]  # a warning
+        assert [f.code for f in verify(self.two((cluster_sync(),), ())).errors] == ["WD208"]  # never executed
 
     def test_an_exit_releases_nothing(self):
         fill, remote = work("x", "fill"), replace(work("x", "read"), ctas="peer")
