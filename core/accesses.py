@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 
 from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .descriptors import READERS, described, describes
@@ -35,10 +34,12 @@ class WorkEvents:
         who = task.name, stream.warps, stream.cta
         self._made: dict[tuple, tuple[Event, ...]] = machine.work_events.setdefault(who, {})
         self._seen: dict[tuple, Ranges] = machine.view_ranges.setdefault(who, {})
+        self._inputs: dict[str, tuple] = machine.inputs.setdefault(task.name, {})
 
     def on(self, stream: Stream) -> WorkEvents:
         """A copy that goes on in ``stream``, a copy of this one's."""
-        made = copy(self)
+        made = object.__new__(WorkEvents)
+        made.__dict__.update(self.__dict__)
         made.stream, made.views = stream, dict(self.views)
         return made
 
@@ -62,29 +63,29 @@ class WorkEvents:
             for token in op.results:
                 self.views[token] = (resource.name, stage, ranges)
             return (Event(EventKind.WORK, op.id, stage=stage),)
-        used = tuple(
-            (p, self.views[v.name]) for p, v in op.args if isinstance(v, Token) and v.name in self.views
-        )
-        if issued_as(resource, work, self.task) in READERS:
-            used += tuple(
-                ("", self.views[d])
-                for _, v in op.args
-                if isinstance(v, Token) and (d := described(v.name)) in self.views
-            )
-        if op.id in self.implied:
-            used += tuple(
-                ("", self.views[h]) for u in self.implied[op.id] if (h := _in_hand(u)) in self.views
-            )
+        views, inputs = self.views, self._inputs.get(op.id)
+        if inputs is None:
+            inputs = self._inputs[op.id] = self._named(op, resource, work)
+        used = tuple([(p, views[name]) for p, name in inputs if name in views]) if inputs and views else ()
         for token in op.results:
-            self.views.pop(token, None)  # the name now stands for a value
-            self.views.pop(described(token), None)
+            views.pop(token, None)  # the name now stands for a value
+            views.pop(described(token), None)
             if describes(resource, work):
-                self.views[described(token)] = resource.name, stage, self._ranges(resource, work, op, alone)
+                views[described(token)] = resource.name, stage, self._ranges(resource, work, op, alone)
         key = (op.id, stage, alone, leads, ranked, used)
-        if key not in self._made:
+        found = self._made.get(key)
+        if found is None:
             made = self._make(op, resource, work, stage, alone, leads, ranked, used)
-            self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
-        return self._made[key]
+            found = self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
+        return found
+
+    def _named(self, op: Op, resource: Resource, work: Work) -> tuple[tuple[str, str], ...]:
+        """By parameter, the views that ``op`` may be given; those behind descriptors, and in hand, that it reads without."""
+        tokens = [(p, v.name) for p, v in op.args if isinstance(v, Token)]
+        reads = issued_as(resource, work, self.task) in READERS
+        hidden = [described(name) for _, name in tokens] if reads else []
+        hidden += [_in_hand(u) for u in self.implied.get(op.id, ())]
+        return (*tokens, *(("", name) for name in hidden))
 
     def _make(
         self, op, resource, work, stage, alone, leads, ranked, used: tuple[tuple[str, View], ...]

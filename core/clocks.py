@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from time import perf_counter
+from typing import ClassVar
 
 from . import async_arrivals, channels, early_close, meetings, phases
 from .allocations import Allocations
@@ -45,6 +45,9 @@ SLICE = 20_000  # events of one stream between two looks at the clock
 
 class Execution:
     """Runs a program. After `run`: ``incidents``, ``races``, ``fences`` (missing ones), ``blocked``, and the end state."""
+
+    handlers: ClassVar[list]  # by kind of event: executes one, and says whether its stream goes on
+    parts = ("races", "fencing", "maps", "allocations")  # each with an ``execution``: this one
 
     def __init__(self, program: Program, judged: Judged = NOTHING, deadline: float | None = None):
         self.program, self.deadline = program, deadline
@@ -117,7 +120,7 @@ class Execution:
     def run(self, hurried: Sequence[int] = ()) -> Execution:
         """Executes until everything is done, stuck, or stopped: each stream as far as it can, or, with streams ``hurried``,
         these before all others, which take turns. A program that passes the checks shows the same in any order."""
-        handlers = self._handlers()
+        handlers = self.handlers
         ready, streams, at = self.ready, self.program.streams, self.at
         while ready and not self.stopped:
             if hurried:  # stable: turns are kept
@@ -126,7 +129,7 @@ class Execution:
             events, start = streams[w].events, at[w]
             i, size = start, len(events)
             end = min(size, start + (1 if hurried and w not in hurried else SLICE))
-            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
+            while i < end and handlers[events[i][0]](self, w, i + 1, events[i]):
                 i += 1
             at[w] = i
             if i == end < size:
@@ -145,39 +148,6 @@ class Execution:
     def blocked(self) -> list[int]:
         """The streams that could not run to their end."""
         return [w for w, s in enumerate(self.program.streams) if self.at[w] < len(s.events)]
-
-    def _handlers(self) -> list:
-        table = {
-            EventKind.WORK: self._work,
-            EventKind.ASYNC: self._async,
-            EventKind.WAIT: self._wait,
-            EventKind.TRY: self._try,
-            EventKind.ARRIVE: self.arrive,
-            EventKind.EXPECT: lambda w, j, e: self._add_bytes(w, j, e, phases.expect_tx),
-            EventKind.ARRIVE_EXPECT: self.arrive,
-            EventKind.COMMIT_ARRIVE: partial(async_arrivals.commit_arrive, self),
-            EventKind.GROUP_COMMIT: partial(channels.group_commit, self),
-            EventKind.GROUP_WAIT: partial(channels.group_wait, self),
-            EventKind.GROUP_WAIT_READ: partial(channels.group_wait_read, self),
-            EventKind.SYNC: partial(meetings.sync, self),
-            EventKind.BAR_ARRIVE: partial(meetings.bar_arrive, self),
-            EventKind.FENCE: self._fence,
-            EventKind.SYNC_WARP: lambda w, j, e: True,
-            EventKind.LIFETIME: lambda w, j, e: True,  # `core.lifetimes`
-            EventKind.CLUSTER_ARRIVE: partial(meetings.cluster_arrive, self),
-            EventKind.CLUSTER_WAIT: partial(meetings.cluster_wait, self),
-            EventKind.DRAIN: partial(channels.drain, self),
-            EventKind.FENCE_BEFORE: self.fencing.fence_before,
-            EventKind.FENCE_AFTER: self.fencing.fence_after,
-            EventKind.WGMMA_FENCE: self.fencing.fence_wgmma,
-            EventKind.TMEM_ALLOC: self.allocations.alloc,
-            EventKind.TMEM_DEALLOC: self.allocations.dealloc,
-            EventKind.TMEM_RELINQUISH: self.allocations.relinquish,
-            EventKind.TENSORMAP_UPDATE: self._work,
-            EventKind.FENCE_TENSORMAP: self.maps.fence,
-            EventKind.HELD_ARRIVE: partial(async_arrivals.held_arrive, self),
-        }
-        return [table[kind] for kind in EventKind]
 
     # -- accesses -----------------------------------------------------------------------------------------------------
     def _work(self, w: int, j: int, e: Event) -> bool:
@@ -338,16 +308,18 @@ class Execution:
         self.before[b] = self.last[b]
         self.last[b] = {w: entry.index for w, entry in own.items()}
         for place, entry in enumerate(self.log[b]):
-            if (
-                entry.kind is EventKind.COMMIT_ARRIVE
-                and self.program.streams[entry.stream].events[entry.index - 1].also
-            ):
-                self.last[b][-entry.stream - 1 - self.n * (place + 1)] = (
-                    entry.index
-                )  # each may be known by itself
+            commits = entry.kind is EventKind.COMMIT_ARRIVE
+            if commits and self.program.streams[entry.stream].events[entry.index - 1].also:
+                # each may be known by itself
+                self.last[b][-entry.stream - 1 - self.n * (place + 1)] = entry.index
             elif entry.kind in BY_ENGINES:
                 self.last[b][-entry.stream - 1] = entry.index
         self.log[b] = []
+        if (
+            self.program.barriers[b].kind is BarrierKind.NAMED
+        ):  # they know of this generation, and of no later one
+            for w in self.parked[b]:
+                self.base[w] = tuple(map(max, self.base[w], self.cumul[b]))
         self.ready.extend(self.parked[b])
         self.parked[b] = []
 
@@ -391,3 +363,36 @@ class Execution:
         )
         if len(self.incidents) >= MAX_INCIDENTS:
             self.stopped = "incidents"
+
+
+TABLE = {
+    EventKind.WORK: Execution._work,
+    EventKind.ASYNC: Execution._async,
+    EventKind.WAIT: Execution._wait,
+    EventKind.TRY: Execution._try,
+    EventKind.ARRIVE: Execution.arrive,
+    EventKind.EXPECT: lambda run, w, j, e: run._add_bytes(w, j, e, phases.expect_tx),
+    EventKind.ARRIVE_EXPECT: Execution.arrive,
+    EventKind.COMMIT_ARRIVE: async_arrivals.commit_arrive,
+    EventKind.GROUP_COMMIT: channels.group_commit,
+    EventKind.GROUP_WAIT: channels.group_wait,
+    EventKind.GROUP_WAIT_READ: channels.group_wait_read,
+    EventKind.SYNC: meetings.sync,
+    EventKind.BAR_ARRIVE: meetings.bar_arrive,
+    EventKind.FENCE: Execution._fence,
+    EventKind.SYNC_WARP: lambda *step: True,
+    EventKind.LIFETIME: lambda *step: True,  # `core.lifetimes`
+    EventKind.CLUSTER_ARRIVE: meetings.cluster_arrive,
+    EventKind.CLUSTER_WAIT: meetings.cluster_wait,
+    EventKind.DRAIN: channels.drain,
+    EventKind.FENCE_BEFORE: lambda run, *step: run.fencing.fence_before(*step),
+    EventKind.FENCE_AFTER: lambda run, *step: run.fencing.fence_after(*step),
+    EventKind.WGMMA_FENCE: lambda run, *step: run.fencing.fence_wgmma(*step),
+    EventKind.TMEM_ALLOC: lambda run, *step: run.allocations.alloc(*step),
+    EventKind.TMEM_DEALLOC: lambda run, *step: run.allocations.dealloc(*step),
+    EventKind.TMEM_RELINQUISH: lambda run, *step: run.allocations.relinquish(*step),
+    EventKind.TENSORMAP_UPDATE: Execution._work,
+    EventKind.FENCE_TENSORMAP: lambda run, *step: run.maps.fence(*step),
+    EventKind.HELD_ARRIVE: async_arrivals.held_arrive,
+}
+Execution.handlers = [TABLE[kind] for kind in EventKind]

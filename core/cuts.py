@@ -13,7 +13,7 @@ from .accesses import IN_HAND
 from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
 from .document import Engine, Loop, OpKind, Task
-from .growth import Growth
+from .growth import Growing, Growth
 from .live_views import live_at
 from .machine import Machine
 from .op_integers import chosen
@@ -66,7 +66,7 @@ class MarkingWalk(WarpWalk):
         self.growth, self.every = growth, every
         self.marks: dict[Key, Mark] = {}
         self.short: set[str] = set()
-        self.numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        self.numbers: dict[tuple[str, tuple[int, ...], int], int] = {}
         self.coming: Loop | None = None
         self.live: dict[str, frozenset[str]] = {}  # by loop: the views that matter between its iterations
 
@@ -80,7 +80,7 @@ class MarkingWalk(WarpWalk):
         if growing is None:
             return range(trips)
         around = growing.symbol, outer
-        number = self.numbers[around] = self.numbers.get(around, -1) + 1
+        number = self.number(growing, outer)
         if self.every:
             return self.marked_at(loop, trips, {i: (*around, number, i) for i in range(trips + 1)})
         last = trips - growing.tail
@@ -89,6 +89,13 @@ class MarkingWalk(WarpWalk):
             self.short.add(growing.symbol)
             return range(trips)
         return self.marked_at(loop, trips, {first: (*around, number, 0), last: (*around, number, 1)})
+
+    def number(self, growing: Growing, outer: tuple[int, ...]) -> int:
+        """The number of an instance that begins."""
+        around = growing.symbol, outer, growing.team
+        before = self.numbers.get(around, 0)
+        self.numbers[around] = before + 1
+        return self.growth.number(growing, before)
 
     def marked_at(self, loop: Loop, trips: int, places: dict[int, Key]) -> Iterator[int]:
         """The iterations of a loop, with marks before those in ``places``, and at its end."""

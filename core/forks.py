@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from .clocks import GROUPED, GROUPS
+from .clocks import GROUPED, GROUPS, Execution
 from .document import Engine
 from .early_close import is_irregular
 from .fencing import Judged
@@ -20,6 +19,8 @@ from .sweep import Paused
 SHARED = frozenset(
     ("weight", "channel", "program", "foreseen", "bounds", "plans", "planned", "pieces", "gates")
 )  # settled
+CONTAINERS = frozenset((list, dict, set, deque))
+NESTING = (list, dict)  # that hold other containers
 VALUES = (int, str, float, tuple, frozenset, type(None))
 MAX_STAGES = 64  # of one pipeline: accesses to all of them are prepared
 
@@ -38,37 +39,37 @@ def fork(execution: Paused, program: Program) -> Paused:
     """A copy of ``execution`` that goes on with ``program``, of which it has executed the beginning."""
     made = _forked(execution)
     made.program = program
-    for name, part in vars(execution).items():
-        if hasattr(part, "execution"):  # the race pass and its like
-            setattr(made, name, _forked(part))
-            getattr(made, name).execution = made
+    for name in execution.parts:
+        part = _forked(getattr(execution, name))
+        part.execution = made
+        setattr(made, name, part)
     return made
 
 
 def _forked(state: Any) -> Any:
     """A copy of ``state`` with containers of its own. Raises Unforeseen where it holds something else that may change."""
-    made = copy.copy(state)
-    for name, value in vars(state).items():
-        if isinstance(value, list | dict | set | deque):
-            if name not in SHARED:
-                setattr(made, name, _copied(value))
-        elif not isinstance(value, VALUES) and name not in SHARED and not _is_part(name, value):
-            raise Unforeseen
+    made = object.__new__(type(state))
+    known = made.__dict__
+    for name, value in state.__dict__.items():
+        if name not in SHARED:
+            kind = type(value)
+            if kind in CONTAINERS:
+                value = _copied(value, kind)
+            elif not isinstance(value, VALUES) and name != "execution" and name not in Execution.parts:
+                raise Unforeseen
+        known[name] = value
     return made
 
 
-def _is_part(name: str, value: Any) -> bool:
-    return name == "execution" or hasattr(value, "execution")
-
-
-def _copied(value: Any) -> Any:
+def _copied(value: Any, kind: type) -> Any:
     """Containers are copied, what they hold in the end is not: events, records, clocks are values."""
-    kind = type(value)
-    if kind is list:
-        return [_copied(v) for v in value] if any(type(v) in (list, dict, set) for v in value) else value[:]
+    if not value or kind not in NESTING:
+        return value.copy()
+    if CONTAINERS.isdisjoint(map(type, value.values() if kind is dict else value)):
+        return value.copy()
     if kind is dict:
-        return {k: _copied(v) for k, v in value.items()}
-    return kind(value) if kind in (set, deque) else value
+        return {k: _copied(v, type(v)) if type(v) in CONTAINERS else v for k, v in value.items()}
+    return [_copied(v, type(v)) if type(v) in CONTAINERS else v for v in value]
 
 
 def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, deadline: float) -> Paused:

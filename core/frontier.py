@@ -115,10 +115,13 @@ class Frontier:
             if x is not None:
                 places[x[0]] |= {x[1], x[1] if x[4] is None else x[4]}
         ordered = [sorted(of) for of in places]
+        made: dict[Clock, Clock] = {}  # many barriers have the same
 
         def coarse(clock: Clock) -> Clock:
-            kept = (of[bisect_right(of, clock[c]) - 1] for c, of in enumerate(ordered))
-            return (*kept, *clock[n:])
+            own = clock[:n]
+            if own not in made:
+                made[own] = tuple([of[bisect_right(of, k) - 1] for of, k in zip(ordered, own, strict=True)])
+            return made[own] + clock[n:]
 
         self.base = [coarse(clock) for clock in self.base]
         self.cumul = [coarse(clock) for clock in self.cumul]

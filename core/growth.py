@@ -16,7 +16,7 @@ from .footprints import stage_bytes
 from .machine import Machine
 from .op_integers import ITERATION, by_iterations, expressions_of, iteration_of
 from .periods import NoPeriod, period
-from .tree import ops_of
+from .tree import ops_of, walk
 from .valuations import loops_of
 
 
@@ -27,7 +27,8 @@ class NoGrowth(Exception):
 @dataclass(slots=True)
 class Growing:
     """A loop that runs ``slope`` iterations more for each ``period`` of ``symbol``. What its guards ask for: ``head`` first
-    iterations and ``tail`` last ones are special, and the others repeat after ``every``."""
+    iterations and ``tail`` last ones are special, and the others repeat after ``every``. Loops over one symbol that signal
+    each other are one ``team``, by number."""
 
     symbol: str
     period: int
@@ -35,6 +36,7 @@ class Growing:
     head: int = 0
     tail: int = 0
     every: int = 1
+    team: int = 0
 
 
 @dataclass(slots=True)
@@ -57,6 +59,10 @@ class Growth:
         if found is None or not cta or found.symbol not in self.per_cta:
             return found
         return replace(found, symbol=symbol_of(found.symbol, cta))
+
+    def number(self, loop: Growing, before: int) -> int:
+        """A number for an instance of ``loop`` behind ``before`` others of its team: the same in all tasks of the team."""
+        return loop.team + before * len(self.loops)
 
     def more(self, loop: Growing) -> int:
         """Iterations that ``loop`` gets with one more step of its symbol."""
@@ -92,9 +98,29 @@ def growth_of(machine: Machine) -> Growth:
                     step *= loop.every // gcd(loop.every, more)
         found.steps[name] = step
     found.loops = {i: g for i, g in found.loops.items() if g.slope}
+    _team_up(document, found)
     found.per_cta = frozenset(s.name for s in document.symbols if s.per_cta)
     found.least, found.steps = for_each_cta(document, found.least), for_each_cta(document, found.steps)
     return found
+
+
+def _team_up(document: Document, found: Growth) -> None:
+    """Loops over one symbol with ops on the same barriers belong together, whatever other loops their tasks run."""
+    teams: list[tuple[str, set[str], list[Growing]]] = []
+    piped = {r.name for r in document.resources if r.pipeline}
+    piped |= {b.name for b in (*document.barriers, *document.mbarriers)}
+    for loop in loops_of(document):
+        growing = found.loops.get(loop.id)
+        if growing is None:
+            continue
+        names = {n.target for n in walk(loop.body) if isinstance(n, Op)} & piped
+        mine = [t for t in teams if t[0] == growing.symbol and t[1] & names]
+        members = [growing, *(g for t in mine for g in t[2])]
+        teams = [t for t in teams if t not in mine]
+        teams.append((growing.symbol, names.union(*(t[1] for t in mine)), members))
+    for number, (_, _, members) in enumerate(teams):
+        for growing in members:
+            growing.team = number - min(n for n, t in enumerate(teams) if t[0] == growing.symbol)
 
 
 def _is_tile(document: Document, name: str, loop_id: str) -> bool:

@@ -18,7 +18,6 @@ from .run import Run
 from .tree import ops_of, placed
 
 BYTES = 8  # of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object")
-OPS = (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL, OpKind.FENCE_MBARRIER_INIT)
 
 
 class Moment(NamedTuple):
@@ -50,13 +49,6 @@ class Lifetimes:
     fences: dict[int, list[Moment]] = field(default_factory=dict)
     data: dict[int, list[Moment]] = field(default_factory=dict)
     sharing: list[tuple[int, int]] = field(default_factory=list)  # barriers whose bytes overlap
-
-
-def explicit(document: Document) -> bool:
-    """Whether anything about the life of an mbarrier is stated."""
-    return any(m.address is not None for m in document.mbarriers) or any(
-        getattr(found.node, "kind", None) in OPS for found in placed(document)
-    )
 
 
 def moving(document: Document) -> bool:
@@ -120,15 +112,17 @@ class _Recorded(Execution):
         super().__init__(program)
         self.found, self.places, self.done = found, places, set[tuple[int, int]]()
 
-    def _handlers(self) -> list:
-        return [self._noting(handler) for handler in super()._handlers()]
+    @property
+    def handlers(self) -> list:
+        return [self._noting(handler) for handler in super().handlers]
 
-    def _noting(self, handler: Callable[[int, int, Event], bool]) -> Callable[[int, int, Event], bool]:
-        def noting(w: int, j: int, e: Event) -> bool:
-            if (w, j) not in self.done and (e.barriers or e.accesses or e.kind is EventKind.LIFETIME):
-                self.done.add((w, j))  # a wait that is tried again is one moment
-                self._note(Moment(w, j, self.base[w], e))
-            return handler(w, j, e)
+    @staticmethod
+    def _noting(handler: Callable[[_Recorded, int, int, Event], bool]) -> Callable:
+        def noting(run: _Recorded, w: int, j: int, e: Event) -> bool:
+            if (w, j) not in run.done and (e.barriers or e.accesses or e.kind is EventKind.LIFETIME):
+                run.done.add((w, j))  # a wait that is tried again is one moment
+                run._note(Moment(w, j, run.base[w], e))
+            return handler(run, w, j, e)
 
         return noting
 

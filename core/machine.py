@@ -63,6 +63,8 @@ class Machine:
         self.per_cta = 0  # barriers of one CTA
         self.work_events: dict[tuple, dict] = {}  # of `core.accesses`: (task, warps) -> situation -> event
         self.view_ranges: dict[tuple, dict] = {}
+        self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
+        self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
         self._shared: dict[tuple, tuple] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._own: dict[str, frozenset[tuple[str, str]]] = {}
@@ -170,6 +172,14 @@ class Machine:
     def columns(self, op: Op, cta: int) -> tuple[Access, ...]:
         """What an allocation or freeing of tensor memory covers in CTA ``cta``."""
         return self.shared(column_accesses(self.document, op, cta, self.lanes))
+
+    @cached_property
+    def lifetimes(self) -> bool:
+        """Whether anything about the life of an mbarrier is stated (`core.lifetimes`)."""
+        kinds = (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL, OpKind.FENCE_MBARRIER_INIT)
+        document = self.document
+        stated = any(m.address is not None for m in document.mbarriers)
+        return stated or any(o.kind in kinds for t in document.tasks for o in ops_of(t))
 
     @cached_property
     def tile_kinds(self) -> TileKinds:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 def sync(run: Execution, w: int, j: int, e: Event) -> bool:
     b = e.barrier
+    if w in run.inside and run.state[b].completed > run.inside[w]:  # it was parked, and knows what it may
+        del run.inside[w]
+        return True
     if w not in run.inside:
         run.inside[w] = _enter(run, w, j, e)
     if run.state[b].completed <= run.inside[w]:

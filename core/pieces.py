@@ -26,6 +26,7 @@ from .valuations import loops_of
 
 REACH = 64  # values of a symbol that are tried for one number of iterations
 MAX_KEYS = 4
+CHANGING = ("cursor", "raw", "turns", "loops", "numbers")  # what a walk changes in place
 
 
 class NoPieces(Exception):
@@ -190,9 +191,9 @@ class PieceWalk(MarkingWalk):
     def on(self, stream: Stream) -> PieceWalk:
         """A copy that goes on in ``stream``, a copy of this one's."""
         made = object.__new__(PieceWalk)
-        known = made.__dict__
-        for name, value in self.__dict__.items():
-            known[name] = value.copy() if type(value) in (dict, list, set) else value
+        made.__dict__.update(self.__dict__)
+        for name in CHANGING:
+            setattr(made, name, getattr(self, name).copy())
         made.works = self.works.on(stream)
         made.stream = stream
         made.marks, made.short = {}, set()

@@ -83,6 +83,7 @@ class _Comparison:
         self.need(self.e is self.other or self.e.channel == self.other.channel)
         self.need(one.active == two.active and set(one.cut.marks) == set(two.cut.marks))
         self.find_shift()
+        self.components = [self.component(c) for c in range(len(self.shift))]
         self.unroller()
         self.streams_and_barriers()
         self.memory()
@@ -132,9 +133,10 @@ class _Comparison:
         return self.n + self.to[b] if 0 <= b < len(self.barriers) else c
 
     def clock(self, a, b, skip: int = -1) -> None:
-        for c in range(len(a)):
-            if c != skip:
-                self.value(c, a[c], b[self.component(c)])
+        its = map(b.__getitem__, self.components)
+        for c, (pairs, x, y) in enumerate(zip(self.values.pairs, a, its, strict=True)):
+            if c != skip and pairs.setdefault(x, y) != y:
+                raise Different
 
     def zones(self) -> None:
         """Counterparts are in the same order; those that do not move with their component lie below all that are still to be

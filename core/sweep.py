@@ -26,14 +26,14 @@ class Paused(Execution):
 
     def run_to(self, limits: Sequence[int]) -> None:
         """Every stream as far as it can go, and not beyond its limit."""
-        handlers, streams, at = self._handlers(), self.program.streams, self.at
+        handlers, streams, at = self.handlers, self.program.streams, self.at
         parked = {w for waiting in self.parked for w in waiting}
         ready = self.ready = deque(w for w in range(self.n) if at[w] < limits[w] and w not in parked)
         while ready and not self.stopped:
             w = ready.popleft()
             events, start, end = streams[w].events, at[w], limits[w]
             i = start
-            while i < end and handlers[events[i][0]](w, i + 1, events[i]):
+            while i < end and handlers[events[i][0]](self, w, i + 1, events[i]):
                 i += 1
             at[w] = i
             if i == len(events) and self.cluster >= 0:
@@ -114,7 +114,7 @@ def _ends_with_loops(growth: Growth, program: Program, marks: list[dict[Key, Mar
     ):
         return False
     for stream, of in zip(program.streams, marks, strict=True):
-        if any(key[1] or key[2] for key in of):
+        if len({key[2] for key in of}) > 1 or any(key[1] for key in of):
             return False
         if of and max(mark.position for mark in of.values()) != len(stream.events):
             return False

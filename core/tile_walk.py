@@ -116,8 +116,7 @@ class _TileWalk(MarkingWalk):
         growing = self.growth.loops.get(loop.id) if loop else None
         if growing is None:
             return range(trips)
-        around = growing.symbol, outer
-        number = self.numbers[around] = self.numbers.get(around, -1) + 1
+        around, number = (growing.symbol, outer), self.number(growing, outer)
         last = trips - growing.tail
         first = last - self.growth.more(growing)
         if first < growing.head:

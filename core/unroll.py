@@ -5,22 +5,20 @@ Which cursor an op goes by: `core.cursors`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from .accesses import WorkEvents
-from .arrivals import TMA, arrivals_by
 from .clusters import CLUSTER_KINDS, values_of_cta
-from .cursors import CLOSES, OPENS
-from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Signal, Task
+from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Task
 from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
-from .interleave import stride_of
 from .limits import in_time
 from .lone_events import lone_event
 from .machine import Machine
 from .op_integers import chosen, computed
+from .pipeline_steps import PipelineStep, WorkStep, pipeline_step, work_step
 from .program import Event, EventKind, Program, Stray, Stream
-from .schedulers import fences_itself
 from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
@@ -90,6 +88,7 @@ class WarpWalk:
         self.values = values_of_cta(machine.document, values, stream.cta)
         self.conditions = conditions
         self.works = WorkEvents(machine, task, stream)
+        self.steps = machine.steps.setdefault((task.name, stream.warps, stream.cta), {})
         # (resource, "acquire" | "commit" | "wait" | "release") -> uses
         self.cursor: dict[tuple[str, str], int] = machine.first_uses(task, stream.warp)
         self.own_lanes = machine.own_lanes(task)
@@ -117,7 +116,7 @@ class WarpWalk:
         producer_tail, which Task Scheduling calls at the end of each task). ``op`` is its last commit."""
         uses, stages = self.cursor.get((resource.name, "commit"), 0), max(1, resource.pipeline.stages)
         for use in range(max(uses, stages), uses + stages):
-            empty = self.number(resource, "empty", use % stages, self.stream.cta)
+            empty = self.machine.barrier(resource.name, "empty", use % stages, self.stream.cta)
             self.emit(EventKind.WAIT, op, empty, use // stages - 1, stage=use % stages, drain=True)
 
     def block(self, nodes: Sequence[Node]) -> None:
@@ -208,16 +207,15 @@ class WarpWalk:
 
     def op(self, op: Op) -> None:
         kind = op.kind
-        if self.idle:
-            self.move(op)
+        if kind in PIPELINE_KINDS:
+            step = self.step(op, pipeline_step)
+            if step is not None:
+                self.signal(op, step)
+                self.move(step)
+        elif self.idle:
+            return
         elif kind is OpKind.WORK:
             self.work(op)
-        elif kind in PIPELINE_KINDS:
-            resource = self.machine.resources.get(op.target)
-            if resource and resource.pipeline:
-                if (op.target, kind) not in self.machine.done_once:
-                    getattr(self, kind)(op, resource)
-                self.move(op)
         elif kind in GROUP_KINDS:
             if op.target in self.machine.groups:
                 self.emit(GROUP_KINDS[kind], op, number=op.count or 0, engine=self.machine.groups[op.target])
@@ -232,126 +230,63 @@ class WarpWalk:
         elif (made := lone_event(self.machine, op, self.stream.cta)) is not None:
             self.emit(made[0], op, lane=self.lane, **made[1])
 
-    # -- pipelines ----------------------------------------------------------------------------------------------------
-    def place(self, resource: Resource, cursor: str) -> tuple[int, int]:
-        """Stage and generation at ``cursor``."""
-        uses, stages = self.cursor.get((resource.name, cursor), 0), max(1, resource.pipeline.stages)
-        return uses % stages, uses // stages
+    def step(self, op: Op, look_up: Callable[[WarpWalk, Op], Any]) -> Any:
+        """What ``op`` does here, at any stage: the same in every program of the machine (which keeps ``op`` alive)."""
+        key = id(op), self.alone, self.lane
+        if key not in self.steps:
+            self.steps[key] = look_up(self, op)
+        return self.steps[key]
 
+    # -- pipelines ----------------------------------------------------------------------------------------------------
     def opening(self, resource: Resource, opens: str) -> str:
         """The cursor of an acquire or wait, and of the work behind it: its own, or the one that closing moves."""
         return self.machine.opening(self.task, resource, opens)
 
-    def move(self, op: Op) -> None:
-        """Moves the cursor that ``op`` moves, and what the task holds, whichever warp does the op."""
-        resource = self.machine.resources.get(op.target)
-        if not (resource and resource.pipeline):
+    def signal(self, op: Op, step: PipelineStep) -> None:
+        """The events of an op of a pipeline."""
+        if self.idle or not step.made:
             return
-        kept = op.target in self.works.kept
-        if kept and op.kind is OpKind.WAIT:
-            self.works.hold(resource, self.place(resource, self.opening(resource, "wait"))[0])
-        cursor = self.machine.moved(self.task, op)
-        if cursor:
-            step = stride_of(resource, cursor)
-            self.cursor[op.target, cursor] = self.cursor.get((op.target, cursor), 0) + step
-        if kept and op.kind is OpKind.RELEASE:
-            waits, releases = (self.cursor.get((op.target, c), 0) for c in ("wait", "release"))
-            if waits <= releases:  # with one cursor a side waits do not count
-                self.works.let_go(resource)
-
-    def number(self, resource: Resource, side: str, stage: int, cta: int) -> int:
-        return self.machine.barrier(resource.name, side, stage, cta)
-
-    def takes_part(self, resource: Resource, role: str) -> bool:
-        """Whether this CTA runs that side of the pipeline."""
-        found = self.machine.routes[resource.name]
-        return (found.produces if role == "producer" else found.consumes)[self.stream.cta]
-
-    def acquire(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "acquire"))
-        if not self.takes_part(resource, "producer"):
-            return
-        empty = self.number(resource, "empty", stage, self.stream.cta)
-        self.emit(EventKind.WAIT, op, empty, generation - 1, stage=stage)
-        arms = (
-            self.machine.producer[resource.name] == TMA
-            and (resource.name, "arm") not in self.machine.done_once
-        )
-        if arms and self.leads(resource.name, "acquire"):
-            self.arm(op, resource, stage)
-
-    def arm(self, op: Op, resource: Resource, stage: int) -> None:
-        for cta in self.machine.routes[resource.name].full[self.stream.cta]:
-            full, nbytes = (
-                self.number(resource, "full", stage, cta),
-                self.machine.armed_by(resource, self.task, op, cta),
+        uses, stages = self.cursor.get(step.cursor, 0), step.stages
+        stage, events, at = uses % stages, self.stream.events, self.at
+        for kind, barrier, number, nbytes, also, waits, engine, lane in step.made:
+            if waits:
+                number = uses // stages - number
+            elif also:
+                also = tuple([b + stage for b in also])
+            barrier += stage
+            events.append(
+                Event(kind, op.id, at, barrier, number, nbytes, engine, (), stage, (), None, lane, also)
             )
-            self.emit(EventKind.ARRIVE_EXPECT, op, full, 1, nbytes, stage=stage)
 
-    def try_acquire(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "acquire"))
-        if self.takes_part(resource, "producer"):
-            empty = self.number(resource, "empty", stage, self.stream.cta)
-            self.emit(EventKind.TRY, op, empty, generation - 1, stage=stage)
-
-    def commit(self, op: Op, resource: Resource) -> None:
-        stage, _ = self.place(resource, "commit")
-        signal, found = self.machine.producer[resource.name], self.machine.routes[resource.name]
-        if signal != TMA and self.takes_part(resource, "producer"):
-            full = [self.number(resource, "full", stage, cta) for cta in found.full[self.stream.cta]]
-            self.signal(op, signal, full, stage, self.leads(resource.name, "commit"))
-
-    def wait(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "wait"))
-        if self.takes_part(resource, "consumer"):
-            full = self.number(resource, "full", stage, self.stream.cta)
-            self.emit(EventKind.WAIT, op, full, generation, stage=stage)
-
-    def try_wait(self, op: Op, resource: Resource) -> None:
-        stage, generation = self.place(resource, self.opening(resource, "wait"))
-        if self.takes_part(resource, "consumer"):
-            full = self.number(resource, "full", stage, self.stream.cta)
-            self.emit(EventKind.TRY, op, full, generation, stage=stage)
-
-    def release(self, op: Op, resource: Resource) -> None:
-        stage, _ = self.place(resource, "release")
-        if self.takes_part(resource, "consumer"):
-            reached = self.machine.routes[resource.name].empty[self.stream.cta]
-            empty = [self.number(resource, "empty", stage, cta) for cta in reached]
-            leads = self.leads(resource.name, "release")
-            self.signal(op, self.machine.consumer[resource.name], empty, stage, leads)
-
-    def signal(self, op: Op, signal: str, barriers: Sequence[int], stage: int, leads: bool) -> None:
-        count = arrivals_by(signal, leads, self.lane)
-        if count and barriers:
-            copies, also = signal is Signal.CP_ASYNC, tuple(barriers[1:])
-            kind = EventKind.COMMIT_ARRIVE if copies or signal is Signal.COMMIT else EventKind.ARRIVE
-            behind = {"engine": Engine.CP_ASYNC, "lane": self.lane} if copies else {}
-            self.emit(kind, op, barriers[0], count, stage=stage, also=also, **behind)
+    def move(self, step: PipelineStep) -> None:
+        """Moves the cursor that an op moves, and what the task holds, whichever warp does the op."""
+        cursor = self.cursor
+        if step.takes:
+            self.works.hold(step.resource, cursor.get(step.cursor, 0) % step.stages)
+        if step.moved:
+            cursor[step.moved] = cursor.get(step.moved, 0) + step.stride
+        if step.gives:
+            waits, releases = (cursor.get((step.resource.name, c), 0) for c in ("wait", "release"))
+            if waits <= releases:  # with one cursor a side waits do not count
+                self.works.let_go(step.resource)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def work(self, op: Op) -> None:
-        resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
-        if resource is None or work is None:
+        step: WorkStep | None = self.step(op, work_step)
+        if step is None:
             return
-        stage = self.stage_of(op, resource, work.role)
-        if resource.pipeline and not work.view and not self.takes_part(resource, work.role):
+        stage = self.stage_of(op, step)
+        if not step.active:
             return
-        cursor = OPENS["producer" if work.role == "producer" else "consumer"]
-        alone = self.alone or (resource.name, cursor) in self.own_lanes
-        situation = alone, self.leads(resource.name, cursor), self.ranked, self.lane
-        for event in self.works.events(op, resource, work, stage, *situation):
-            self.stream.events.append(Event(*event[:2], self.at, *event[3:]) if self.at else event)
-        if fences_itself(resource, work):
+        at, events = self.at, self.stream.events
+        situation = step.alone, step.leads, self.ranked, self.lane
+        for event in self.works.events(op, step.resource, step.work, stage, *situation):
+            events.append(Event(*event[:2], at, *event[3:]) if at else event)
+        if step.fences:
             self.emit(EventKind.FENCE, op, lane=self.lane)
 
-    def stage_of(self, op: Op, resource: Resource, role: str) -> int:
-        if resource.pipeline is None:
-            below = resource.storage.stages if resource.storage else 0
-            return self.integer(op, "stage", chosen(op.stage), below)
-        opens = OPENS["producer" if role == "producer" else "consumer"]
-        cursor = self.opening(resource, opens)
-        if cursor == CLOSES[opens]:
-            return self.place(resource, cursor)[0]
-        last = self.cursor.get((resource.name, opens), 0) - stride_of(resource, opens)
-        return max(0, last) % max(1, resource.pipeline.stages)
+    def stage_of(self, op: Op, step: WorkStep) -> int:
+        if step.cursor is None:
+            storage = step.resource.storage
+            return self.integer(op, "stage", chosen(op.stage), storage.stages if storage else 0)
+        return max(0, self.cursor.get(step.cursor, 0) - step.back) % step.stages

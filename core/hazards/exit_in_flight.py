@@ -44,11 +44,12 @@ def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
         ):
             found.setdefault(event.accesses[-1].resource if event.accesses else "", (w, j, g))
     for w, stream in enumerate(run.program.streams):
-        for j, e in enumerate(stream.events, 1):
-            if e.kind is EventKind.ASYNC and e.engine is Engine.TMA and e.barrier < 0:
-                for access in e.accesses:
-                    if access.write:
-                        found.setdefault(access.resource, (w, j, -1))
+        bare = [j for j, e in enumerate(stream.events, 1) if e.engine is Engine.TMA and e.barrier < 0]
+        for j in bare:
+            e = stream.events[j - 1]
+            for access in e.accesses if e.kind is EventKind.ASYNC else ():
+                if access.write:
+                    found.setdefault(access.resource, (w, j, -1))
     return found
 
 

@@ -34,7 +34,7 @@ def examine(run: Run) -> Iterator[Finding]:
     for i in run.incidents("cluster_order"):
         yield _out_of_turn(run, i)
     for b, barrier in enumerate(run.program.barriers):
-        if barrier.side == "cluster":
+        if barrier.side == "cluster" and run.execution.cluster >= 0:
             yield from _cluster(run, b)
 
 

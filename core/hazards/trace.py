@@ -48,12 +48,18 @@ class Trace:
         self.document, self.deadline, self.strict_lanes = document, deadline, strict_lanes
         self.problems: dict[tuple[str, str], Problem] = {}
         self.finished = True
+        self.brackets: dict[str, set[tuple[str, str]]] = {}  # task -> (resource, side) that it opens
+        self.elsewhere: set[tuple[str, str]] = set()
         try:
             self._follow(Machine(document))
         except TimeUp:
             self.finished = False
 
     def _follow(self, machine: Machine) -> None:
+        for task in machine.document.tasks:
+            opens = {(o.target, OPENS[o.kind]) for o in ops_of(task) if o.kind in OPENS}
+            self.brackets[task.name] = self.brackets.get(task.name, set()) | opens
+            self.elsewhere |= opens
         for values, conditions in _choices(self.document):
             for task, stream in streams_of(machine):
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
@@ -66,7 +72,8 @@ class Trace:
 def _choices(document: Document) -> Iterator[tuple[Values, Patterns]]:
     """Trip counts at their least and a few more, all together and each alone; then both under each condition's outcomes."""
     more = running(document)
-    least = {name: symbol_ranges(document)[name][0] for name in more}
+    ranges = symbol_ranges(document) if more else {}
+    least = {name: ranges[name][0] for name in more}
     usual, *others = simple_patterns(document)
     chosen = [least, more]
     chosen += [base | {name: other[name]} for name in more for base, other in ((more, least), (least, more))]
@@ -94,15 +101,8 @@ class _Follower(WarpWalk):
     ) -> None:
         super().__init__(machine, task, stream, values, conditions)
         self.trace = trace
-        ops = list(ops_of(task))
-        self.brackets = {(o.target, side) for o in ops for k, side in OPENS.items() if o.kind is k}
-        self.elsewhere = {
-            (o.target, side)
-            for t in machine.document.tasks
-            for o in ops_of(t)
-            for k, side in OPENS.items()
-            if o.kind is k
-        }
+        self.brackets = trace.brackets[task.name]
+        self.elsewhere = trace.elsewhere
         self.open: dict[tuple[str, str], int] = {}  # (resource, side) -> brackets
         self.closed: dict[str, int] = {}  # resource -> releases so far
         self.begun: dict[str, int] = {}  # resource -> waits so far
@@ -245,9 +245,10 @@ class _Follower(WarpWalk):
 
     # -- tokens ---------------------------------------------------------------------------------------------------------
     def check_tokens(self, op: Op) -> None:
-        variables = {loop.var for loop, _, _ in self.loops}
         for parameter, value in op.args:
-            if isinstance(value, Token) and value.name not in self.known and value.name not in variables:
+            if not isinstance(value, Token) or value.name in self.known:
+                continue
+            if all(value.name != loop.var for loop, _, _ in self.loops):
                 text = (
                     f"{parameter} of {op.target}.{op.work} takes {value.name}, which nothing has returned yet"
                 )

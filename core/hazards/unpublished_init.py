@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Mbarrier, NamedBarrier, OpKind
 from ..findings import Finding, Severity
-from ..lifetimes import PROLOGUE, Lifetimes, Moment, before, explicit, lifetimes
+from ..lifetimes import PROLOGUE, Lifetimes, Moment, before, lifetimes
 from ..program import EventKind
 from ..run import Run
 from .base import Hazard, unique
@@ -19,7 +19,7 @@ NOTE = "left out everywhere, init, fence and barrier are done by the kernel's pr
 
 def examine(run: Run) -> Iterator[Finding]:
     """What is wrong with the lives of raw mbarriers, each barrier and kind once."""
-    if not explicit(run.document):
+    if not run.machine.lifetimes:
         return
     found, seen = lifetimes(run), set()
     for finding in _all(run, found):

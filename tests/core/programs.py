@@ -237,11 +237,12 @@ def mutated_ring(rng: random.Random) -> Program:
     streams = ring(stages, trips, consumers, rng.choice(("tma", "threads", "wgmma", "mma")))
     counts = [1] * stages + [consumers] * stages
     for _ in range(rng.randint(0, 3)):
-        _mutate(streams, counts, rng)
+        mutate(streams, counts, rng)
     return program(streams, counts)
 
 
-def _mutate(streams: list[list[Event]], counts: list[int], rng: random.Random) -> None:
+def mutate(streams: list[list[Event]], counts: list[int], rng: random.Random) -> None:
+    """Makes one mistake."""
     events = rng.choice([s for s in streams if s] or [[]])
     if not events:
         return

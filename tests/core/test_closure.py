@@ -9,18 +9,22 @@ import pytest
 from schedules import random_schedule
 from test_periodic import once, random_nest
 
+from warpdraft.assets.regenerate import path_of
 from warpdraft.core.closure import Closure
 from warpdraft.core.document import Guard, GuardKind, Loop, Mbarrier
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.growth import growth_of
 from warpdraft.core.hazards.examples import (
     acquire,
+    channel,
     commit,
+    document,
     guard,
     loop,
     mbar_arrive,
     mbar_wait,
     release,
+    task,
     tiles,
     wait,
     work,
@@ -28,6 +32,7 @@ from warpdraft.core.hazards.examples import (
 from warpdraft.core.machine import Machine
 from warpdraft.core.pieces import joint_loop
 from warpdraft.core.run import execute
+from warpdraft.core.store import load
 from warpdraft.core.verify import verify
 
 K, T = Symbol("k_tiles"), Symbol("tiles")
@@ -188,3 +193,41 @@ class TestStates:
             assert [s.events for s in whole.program.streams] == [s.events for s in run.program.streams]
             assert whole.execution.base == run.execution.base
             assert whole.execution.state == run.execution.state
+
+
+def two_rings(*, late=False):
+    """One task fills a ring for each of two others, one loop after the other."""
+    fills = [loop(acquire(n), work(n, "fill"), commit(n)) for n in ("x", "y")]
+    uses = [
+        loop(wait(n), release(n), work(n, "read")) if late else loop(wait(n), work(n, "read"), release(n))
+        for n in ("x", "y")
+    ]
+    return document(
+        "two rings",
+        task("load", 0, 1, tiles(*fills, stop=T)),
+        task("first", 4, 1, tiles(uses[0], stop=T)),
+        task("second", 8, 1, tiles(uses[1], stop=T)),
+        resources=(channel("x"), channel("y", 3)),
+        symbols=(K, T),
+    )
+
+
+class TestTeams:
+    """Loops that signal each other are cut together, whichever loop of its task each one is."""
+
+    def test_a_ring_for_each_of_two_tasks(self):
+        report = verify(two_rings())
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+        assert verify(two_rings(late=True)).verdict == "unsafe"
+
+    def test_ping_pong(self):
+        report = verify(load(path_of("ping_pong")))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    def test_numbers(self):
+        growth = growth_of(Machine(two_rings()))
+        first, second = (growth.loops[x.id].team for x in two_rings().tasks[0].body[0].body)
+        teams = [growth.loops[t.body[0].body[0].id].team for t in two_rings().tasks[1:]]
+        assert teams == [first, second] and first != second
+        every = [growth.number(growth.loops[i], n) for i in growth.loops for n in range(3)]
+        assert len(set(every)) == 3 * len({g.team for g in growth.loops.values()})

@@ -1,6 +1,6 @@
 """A check ends in time, whatever the document asks for, and says that it did not finish."""
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -73,9 +73,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_it_ends_in_time(name):
     schedule, verdict, reason = CASES[name]
-    start = perf_counter()
+    start = process_time()
     report = verify(schedule, budget=1)
-    assert perf_counter() - start < 6  # a second, and what it takes on a busy machine
+    assert process_time() - start < 4  # a second, and the step that is then under way: not what others take
     assert report.verdict == verdict
     assert any(r in report.scope.reason for r in (reason, OUT_OF_TIME)), report.scope.reason
 
@@ -89,9 +89,9 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_long_loops_take_no_time(name):
-    start = perf_counter()
-    report = verify(LONG[name], budget=5)
-    assert perf_counter() - start < 6
+    start = process_time()
+    report = verify(LONG[name])  # on a busy machine a few milliseconds may last long
+    assert process_time() - start < 4
     assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
 
 
