@@ -177,7 +177,10 @@ def test_a_proof_agrees_with_long_random_sequences(seed):
     try:
         prover.prove()
     except Unproved as why:
-        assert "an error" in str(why) or "events" in str(why)
+        if "different orders" in str(why):  # of two rings: a long enough tile hangs
+            assert verify(schedule).verdict == "unsafe"
+        else:
+            assert "an error" in str(why) or "events" in str(why)
         return
     for _ in range(12):
         n = rng.randrange(1, 9)
