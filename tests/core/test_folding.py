@@ -18,7 +18,7 @@ BESIDE = {
     "WD109": {"WD410"},
     "WD113": {"WD210"},
     "WD114": {"WD210"},
-    "WD207": {"WD203"},
+    "WD207": {"WD105", "WD203"},  # its stage is armed twice: the bracket is not closed
     "WD210": {"WD409"},
     "WD214": {"WD210"},
     "WD217": {"WD205"},
