@@ -18,9 +18,9 @@ from typing import IO
 from .files import MOST_KEPT, autosave_of
 
 try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
+    from fcntl import LOCK_EX, LOCK_NB, lockf  # not flock: a child between fork and exec would hold it too
 except ImportError:  # not on this system: then only the tabs of one process know of each other
-    flock = None
+    lockf = None
 
 
 class Elsewhere(Exception):
@@ -158,7 +158,7 @@ def _place(path: Path, number: int) -> Path:
 
 def _locked(path: Path, number: int) -> IO | None:
     """The claim's file with its lock, None where there can be none. Raises Elsewhere where another process has it."""
-    if flock is None:
+    if lockf is None:
         return None
     place = _place(path, number)
     try:
@@ -167,7 +167,7 @@ def _locked(path: Path, number: int) -> IO | None:
     except OSError:
         return None
     try:
-        flock(file, LOCK_EX | LOCK_NB)
+        lockf(file, LOCK_EX | LOCK_NB)
     except OSError:
         file.close()
         raise Elsewhere from None

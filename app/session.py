@@ -249,13 +249,14 @@ class Session(param.Parameterized):
 
     def recover(self, accept: bool) -> None:
         """Take up the unsaved changes that were found, or throw them away; then the next that were found are offered."""
-        document, path = self.recovery, self.path
-        if document is None or path is None:
-            return
-        self.recovery = self._autosave.decided(path)
-        if accept:
-            self._become(self.history.push(document, "Recovered changes"))
-        self._keep_autosave()
+        with self.lock:  # others may come or go meanwhile
+            document, path = self.recovery, self.path
+            if document is None or path is None:
+                return
+            self.recovery = self._autosave.decided(path)
+            if accept:
+                self._become(self.history.push(document, "Recovered changes"))
+            self._keep_autosave()
 
     def _keep_autosave(self) -> None:
         if self.path is None:
@@ -392,5 +393,6 @@ def open_session(
     session = Session(document, path, tools, post, analyst, living)
     session.seen = seen
     session.saved = session.saved if written else UNWRITTEN
-    session.recovery = session._autosave.look(path, document, tools.load)
+    with session.lock:
+        session.recovery = session._autosave.look(path, document, tools.load)
     return session
