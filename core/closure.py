@@ -24,7 +24,6 @@ from .forks import Unforeseen, extended, foresee, fork, prepared
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .peeks import peeked_alike
 from .pieces import Alternative, Joint, PieceWalk, samples, value_for
 from .run import Run, judged
 from .shift import same
@@ -137,8 +136,6 @@ class Closure:
 
     def _same(self, one: State, two: State) -> bool:
         first, second = one.execution, two.execution
-        if self.machine.peeks and not peeked_alike(first.program, one.frontier, two.frontier, second.program):
-            return False
         return same(self.machine, self.growth, self.uses, first, one.frontier, two.frontier, second)
 
     # -- pieces -------------------------------------------------------------------------------------------------------
@@ -211,13 +208,8 @@ class Closure:
                 opened[c.key[:3]] = now
                 continue
             before = opened.pop(c.key[:3], None)
-            if before is None or not self._matches(execution, before, now):
+            if before is None or not same(self.machine, self.growth, self.uses, execution, before, now):
                 self.different.add(c.key[0])
-
-    def _matches(self, execution: Paused, one: Frontier, two: Frontier) -> bool:
-        if self.machine.peeks and not peeked_alike(execution.program, one, two):
-            return False
-        return same(self.machine, self.growth, self.uses, execution, one, two)
 
     # -- ends ---------------------------------------------------------------------------------------------------------
     def _ends(self, state: State) -> bool:

@@ -64,9 +64,9 @@ def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]
     return found
 
 
-def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program | None = None) -> bool:
-    """Whether old peeks stand for the same waits to come at both cuts. ``other``: the program of ``two``, if another."""
+def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program) -> bool:
+    """Whether old peeks stand for the same waits to come at both cuts; ``other`` is the program of ``two``."""
     return all(
-        w in two.cut.marks and peeked(program, w, mark) == peeked(other or program, w, two.cut.marks[w])
+        w in two.cut.marks and peeked(program, w, mark) == peeked(other, w, two.cut.marks[w])
         for w, mark in one.cut.marks.items()
     )

@@ -20,6 +20,7 @@ from .frontier import Frontier
 from .growth import Growth
 from .interleave import stride_of
 from .machine import Machine
+from .peeks import peeked_alike
 from .program import Event, EventKind
 
 NUMBERED = (EventKind.WAIT, EventKind.TRY, EventKind.CLUSTER_ARRIVE, EventKind.CLUSTER_WAIT)
@@ -38,8 +39,11 @@ def same(
 
     ``other``: the execution of ``two``, where it is not that of ``one``.
     """
+    other = other or execution
+    if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
+        return False
     try:
-        _Comparison(machine, growth, uses, execution, one, two, other or execution).run()
+        _Comparison(machine, growth, uses, execution, one, two, other).run()
     except Different:
         return False
     return True

@@ -11,7 +11,6 @@ from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .peeks import peeked_alike
 from .periodic import Unproved
 from .program import Program
 from .run import Run
@@ -91,8 +90,6 @@ def walk_tiles(
 
 def alike(machine: Machine, growth: Growth, walk: Walk, one: Frontier, other: Walk, two: Frontier) -> bool:
     """Whether state ``one`` of ``walk`` and state ``two`` of ``other`` are the same but for a shift."""
-    if machine.peeks and not peeked_alike(walk.run.program, one, two, other.run.program):
-        return False
     return same(machine, growth, walk.uses, walk.run.execution, one, two, other.run.execution)
 
 

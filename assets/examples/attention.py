@@ -150,28 +150,56 @@ def finish(output, smem_o, gmem_o, store_group, barrier):
     barrier.sync()
 
 
-@schedule
-def upper(queue, turn, q, ring_k, ring_v, scores, output, smem_o, gmem_o, mma_group, store_group, barrier):
+def rows_of(
+    queue, take, give, q, ring_k, ring_v, scores, output, smem_o, gmem_o, mma_group, store_group, barrier
+):
+    """Half of the rows of each tile: ``take`` waits for the turn at the tensor cores, ``give`` hands it on."""
     with work_tile_loop(queue):
         q.wait()
         rows = q.rows()
         with domain_loop(0, blocks):
-            step(rows, ring_k, ring_v, scores, output, mma_group, turn.acquire, turn.commit)
+            step(rows, ring_k, ring_v, scores, output, mma_group, take, give)
         q.release()
         finish(output, smem_o, gmem_o, store_group, barrier)
         queue.get_and_advance_work_tile()
+
+
+@schedule
+def upper(queue, turn, q, ring_k, ring_v, scores, output, smem_o, gmem_o, mma_group, store_group, barrier):
+    rows_of(
+        queue,
+        turn.acquire,
+        turn.commit,
+        q,
+        ring_k,
+        ring_v,
+        scores,
+        output,
+        smem_o,
+        gmem_o,
+        mma_group,
+        store_group,
+        barrier,
+    )
 
 
 @schedule
 def lower(queue, turn, q, ring_k, ring_v, scores, output, smem_o, gmem_o, mma_group, store_group, barrier):
-    with work_tile_loop(queue):
-        q.wait()
-        rows = q.rows()
-        with domain_loop(0, blocks):
-            step(rows, ring_k, ring_v, scores, output, mma_group, turn.wait, turn.release)
-        q.release()
-        finish(output, smem_o, gmem_o, store_group, barrier)
-        queue.get_and_advance_work_tile()
+    rows_of(
+        queue,
+        turn.wait,
+        turn.release,
+        q,
+        ring_k,
+        ring_v,
+        scores,
+        output,
+        smem_o,
+        gmem_o,
+        mma_group,
+        store_group,
+        barrier,
+    )
 
 
 def filled_by_tma(cls, name, stages, rows):

@@ -114,32 +114,28 @@ def store(acc, smem_c, gmem_c, store_group, barrier):
         barrier.sync()
 
 
-@schedule
-def first(queue, turn, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier):
+def tiles_of(queue, take, give, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier):
+    """One tile of each pair: ``take`` waits for the turn, ``give`` hands it on."""
     with work_tile_loop(queue):
-        turn.acquire()  # the other's multiplications have been started
+        take()  # the other's multiplications have been started
         multiply(ring, acc, mma_group)
-        turn.commit()  # the tensor cores are kept busy by the other from here on
+        give()  # the tensor cores are kept busy by the other from here on
         mma_group.wait(0)
         ring.release()
         store(acc, smem_c, gmem_c, store_group, barrier)
         queue.get_and_advance_work_tile()
     with elect_warp(0):
         store_group.wait_read(0)
+
+
+@schedule
+def first(queue, turn, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier):
+    tiles_of(queue, turn.acquire, turn.commit, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier)
 
 
 @schedule
 def second(queue, turn, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier):
-    with work_tile_loop(queue):
-        turn.wait()
-        multiply(ring, acc, mma_group)
-        turn.release()
-        mma_group.wait(0)
-        ring.release()
-        store(acc, smem_c, gmem_c, store_group, barrier)
-        queue.get_and_advance_work_tile()
-    with elect_warp(0):
-        store_group.wait_read(0)
+    tiles_of(queue, turn.wait, turn.release, ring, acc, smem_c, gmem_c, mma_group, store_group, barrier)
 
 
 def ring_of(name):

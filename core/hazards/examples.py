@@ -102,11 +102,6 @@ def wait_ld() -> Op:
     return op(OpKind.TCGEN05_WAIT_LD)
 
 
-def wait_st() -> Op:
-    """tcgen05.wait::st"""
-    return op(OpKind.TCGEN05_WAIT_ST)
-
-
 def fence_before() -> Op:
     """tcgen05.fence::before_thread_sync"""
     return op(OpKind.TCGEN05_FENCE_BEFORE)
