@@ -20,11 +20,12 @@ def symbol(name: str, min: int = 0, **more: Any) -> Symbol:
 
 
 def ceil_div(numerator: Integer, denominator: Integer) -> Integer:
-    """As `core.expressions.ceil_div`. Raises ScheduleError for what is no integer or expression, and a denominator of 0."""
+    """As `core.expressions.ceil_div`. Raises ScheduleError for what is no integer or expression, and for a number over 0; an
+    expression over 0 is captured as `//` captures it, and WD107 says so."""
     for side in (numerator, denominator):
         if isinstance(side, RunTimeInteger):
             raise refuse(f"ceil_div({side!r}, ...) is not computed at run time; write (x + n - 1) // n")
     above, below = size("ceil_div(numerator)", numerator), size("ceil_div(denominator)", denominator)
-    if isinstance(below, int) and below == 0:
+    if isinstance(above, int) and below == 0:
         raise refuse("ceil_div() divides by 0")
     return expressions.ceil_div(above, below)

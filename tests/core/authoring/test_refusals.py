@@ -25,6 +25,8 @@ from warpdraft.core import (
     producer_work,
     schedule,
     symbol,
+    sync_warp,
+    verify,
     when_true,
 )
 from warpdraft.core.document import Pipeline, Storage
@@ -311,3 +313,16 @@ def nothing():
 def test_negative_numbers_of_ops(body):
     play = schedule(lambda m, x: body(m, x))
     assert "must be 0 or more" in refusal(play, MBarrier("m"), Ring(name="x"))
+
+
+def test_a_rounded_up_division_by_zero_is_refused_for_numbers_and_reported_for_expressions():
+    with pytest.raises(ScheduleError, match="divides by 0"):
+        ceil_div(4, 0)
+
+    @schedule
+    def nothing():
+        with domain_loop(0, ceil_div(symbol("n"), 0)):
+            sync_warp()
+
+    manager = TaskManager([Task([], [], 0, 1, schedule=nothing(), name="t")], {})
+    assert "WD107" in {f.code for f in verify(manager.document).errors}
