@@ -57,7 +57,8 @@ def sweep(
     a loop is not the end of its warp. Ends with the first match, or before a run that gets stuck: that one is for a run of
     its own."""
     least = growth.least[name]
-    top = least + REACH
+    stages = sum(r.pipeline.stages for r in machine.resources.values() if r.pipeline)
+    top = least + min(REACH, stages + 4)  # a row of rings fills one after the other
     program, marks, _ = marked(machine, growth, {name: top}, every=True)
     if not _ends_with_loops(growth, program, marks):
         return

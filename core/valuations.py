@@ -138,14 +138,15 @@ def simple_patterns(document: Document) -> list[Patterns]:
     return found
 
 
-def running(document: Document) -> Values:
-    """The least listed value of each symbol with which every loop over it alone runs three times, as far as there is one."""
+def running(document: Document, ranges: Mapping[str, tuple[int, ...]] | None = None) -> Values:
+    """The least listed value of each symbol with which every loop over it alone runs three times, as far as there is one.
+    ``ranges``: the `symbol_ranges` of ``document``, where they are known."""
     loops = [
         (loop, {s.name for e in (loop.start, loop.stop, loop.step) for s in symbols_of(e)})
         for loop in loops_of(document)
     ]
     chosen = {}
-    for name, values in symbol_ranges(document).items():
+    for name, values in (symbol_ranges(document) if ranges is None else ranges).items():
         own = [loop for loop, names in loops if names == {name}]
         long = (v for v in values[3:] if all(trip_count(loop, {name: v}) >= 3 for loop in own))
         chosen[name] = next(long, values[-1])

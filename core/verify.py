@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from time import perf_counter
 
@@ -73,7 +74,7 @@ def verify(
     rules = [h for h in HAZARDS if h.code in SIZES] if search.reason else HAZARDS
     search.collector.add(finding for h in rules for finding in h.check(document))
     if not search.reason:
-        trace = Trace(document, search.deadline, strict_lanes)
+        trace = Trace(search.machine, search.deadline, strict_lanes)
         search.collector.add(finding for h in HAZARDS for finding in h.follow(trace))
         search.reason = "" if trace.finished else OUT_OF_TIME
         search.explore()
@@ -120,15 +121,21 @@ class _Search:
     )  # other patterns of conditions, and at how many choices
 
     def __post_init__(self) -> None:
-        known = symbol_ranges(self.document)
+        known = symbol_ranges(self.document) if self.given else {}
         given = {n: tuple(values) for n, values in (self.given or {}).items() if n in known}
         self.given = for_each_cta(self.document, given)
         self.collector = Collector(self.document)
 
+    @cached_property
+    def machine(self) -> Machine:
+        """That of the document as it is declared."""
+        return Machine(self.document)
+
     def explore(self) -> None:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
-        machine = Machine(_runnable(self.document))
+        runnable = _runnable(self.document)
+        machine = self.machine if runnable is self.document else Machine(runnable)
         if self.prove and not self.given and not self.reason:
             if machine.tile_kinds:
                 self._prove_tiles(machine)
@@ -160,9 +167,7 @@ class _Search:
 
         def visit(run: Run, patterns: TileSequence) -> bool:
             self._look(run, machine, patterns, (patterns.text,), dict(run.case))
-            if machine.peeks and with_true_peeks(run.program) is not None:
-                raise Unproved("a peek that several waits rely on")
-            _leave_together(run)
+            _provable(machine, run)
             return not self.reason and not _wrong(self.found)
 
         try:
@@ -173,23 +178,18 @@ class _Search:
             self.tried, self.unusual, self.reordered = {}, {}, 0
 
     def _prove_one(self, machine: Machine, exact: dict[str, Meant]) -> None:
-        def peeks_once(run: Run) -> None:
-            if machine.peeks and with_true_peeks(run.program) is not None:
-                raise Unproved("a peek that several waits rely on")
-            _leave_together(run)
-
         def take(run: Run, case: Values) -> bool:
             patterns = dict(run.conditions)
             notes = (f"with {condition_words(patterns)}",) if patterns else ()
             self._look(run, machine, patterns, notes, case, listed=False)
             if self.reason or _wrong(self.found) or _wrong(self.carried):
                 return False
-            peeks_once(run)
+            _provable(machine, run)
             return True
 
         def accept(run: Run) -> bool:
             self.events += run.program.events
-            peeks_once(run)
+            _provable(machine, run)
             found = (finding for h in HAZARDS for finding in h.examine(run))
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
@@ -302,8 +302,11 @@ class _Search:
             yield f"not proved for all: {self.unproved}"
 
 
-def _leave_together(run: Run) -> None:
-    """What a proof compares knows exits as an order, which they are not for memory. Raises Unproved where it matters."""
+def _provable(machine: Machine, run: Run) -> None:
+    """Raises Unproved for what the states that a proof compares do not hold: a peek that several waits rely on, and exits,
+    which they know as an order and which are none for memory."""
+    if machine.peeks and with_true_peeks(run.program) is not None:
+        raise Unproved("a peek that several waits rely on")
     if run.execution.cluster >= 0 and leave_early(run.program):
         raise Unproved("warps exit before others meet at the cluster's barrier")
 

@@ -44,14 +44,14 @@ class Trace:
     """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek.
     ``finished`` is whether all warps were followed before the deadline."""
 
-    def __init__(self, document: Document, deadline: float | None = None, strict_lanes: bool = False) -> None:
-        self.document, self.deadline, self.strict_lanes = document, deadline, strict_lanes
+    def __init__(self, machine: Machine, deadline: float | None = None, strict_lanes: bool = False) -> None:
+        self.document, self.deadline, self.strict_lanes = machine.document, deadline, strict_lanes
         self.problems: dict[tuple[str, str], Problem] = {}
         self.finished = True
         self.brackets: dict[str, set[tuple[str, str]]] = {}  # task -> (resource, side) that it opens
         self.elsewhere: set[tuple[str, str]] = set()
         try:
-            self._follow(Machine(document))
+            self._follow(machine)
         except TimeUp:
             self.finished = False
 
@@ -62,6 +62,8 @@ class Trace:
             self.elsewhere |= opens
         for values, conditions in _choices(self.document):
             for task, stream in streams_of(machine):
+                if stream.weight > 1:
+                    continue  # a stream for several warps does what another one does for one
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
 
     def of(self, kind: str) -> list[Problem]:
@@ -71,9 +73,8 @@ class Trace:
 
 def _choices(document: Document) -> Iterator[tuple[Values, Patterns]]:
     """Trip counts at their least and a few more, all together and each alone; then both under each condition's outcomes."""
-    more = running(document)
-    ranges = symbol_ranges(document) if more else {}
-    least = {name: ranges[name][0] for name in more}
+    ranges = symbol_ranges(document)
+    more, least = running(document, ranges), {name: values[0] for name, values in ranges.items()}
     usual, *others = simple_patterns(document)
     chosen = [least, more]
     chosen += [base | {name: other[name]} for name in more for base, other in ((more, least), (least, more))]
