@@ -6,7 +6,7 @@ from warpdraft.core.document import Document
 from warpdraft.core.findings import Report
 
 from .errors import ExportRefused, LoweringError
-from .lower import lower
+from .lower import lower, lower_traced
 from .module import Module
 
 
@@ -25,12 +25,23 @@ def export_module(
     Module(
         document, build
     )  # what no check of the schedule could mend is said first: target, cluster, kernel, types
+    return lower(document, _checked(document, unsafe), build)
+
+
+def export_traced(document: Document, *, unsafe: bool = False) -> str:
+    """The source of the functions that a traced kernel calls (see `lower_traced`). Raises as `export_module`."""
+    Module(document)
+    return lower_traced(document, _checked(document, unsafe))
+
+
+def _checked(document: Document, unsafe: bool) -> str:
+    """The heading of the module: "" where the schedule is safe, else a warning. Raises ExportRefused."""
     report = _verify(document)
     if report.verdict == "safe":
-        return lower(document, build=build)
+        return ""
     if not unsafe:
         raise ExportRefused(_refusal(report), report.errors)
-    return lower(document, _warning(report), build)
+    return _warning(report)
 
 
 def _verify(document: Document) -> Report:

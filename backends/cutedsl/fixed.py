@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from .syntax import Blank, Expression, For, Function, If, Line, Statement, Verbatim, With
+from .syntax import Blank, Expression, For, Function, If, Line, Return, Statement, Verbatim, With
 
 IMPORTS = (
     (("argparse",), "import argparse"),
@@ -139,6 +139,8 @@ def _expressions(statements: Sequence[Statement]) -> Iterator[Expression]:
             case Line(value, targets):
                 yield value
                 yield from targets
+            case Return(value):
+                yield value
             case For(target, iterable, body):
                 yield from (target, iterable)
                 yield from _expressions(body)

@@ -19,6 +19,8 @@ from .syntax import (
     Blank,
     Comment,
     Function,
+    Operand,
+    Return,
     Statement,
     Verbatim,
     assign,
@@ -26,6 +28,7 @@ from .syntax import (
     call,
     expression,
     index,
+    mapping,
     run,
     text,
 )
@@ -34,15 +37,33 @@ from .syntax import (
 def lower(document: Document, heading: str = "", build: str = "") -> str:
     """The module's source. ``heading`` is put into its first lines; ``build`` is "", "watchdog" or
     "profile". Raises LoweringError."""
+    module = _module(document, build)
+    body = tuple(branches(module))
+    name = module.kernel_name = module.names.new(module.kernel.name)
+    kernel = _kernel(module, name, "cute.kernel", body)
+    host = _launch(module)  # after the kernel: bodies have said by now what they need
+    return _file(module, heading, (kernel, Blank(2), host), tuple(checks(module)))
+
+
+def lower_traced(document: Document, heading: str = "") -> str:
+    """Source with two functions for a kernel of the user's: ``prepare(tensors, sms)``, for its host part, gives the
+    arguments of ``run`` and the options of the launch; ``run``, called in the kernel, is what `lower` makes the whole
+    kernel. Raises LoweringError."""
+    module = _module(document, "")
+    run_ = _kernel(module, "run", "cute.jit", tuple(branches(module)))
+    return _file(module, heading, (run_, Blank(2), _prepare(module)), ())
+
+
+def _module(document: Document, build: str) -> Module:
     if reason := too_large(document):
         raise LoweringError(reason)
-    module = Module(document, build)
-    body = tuple(branches(module))
-    kernel = _kernel(module, body)
-    host = _launch(module)  # after the kernel: bodies have said by now what they need
-    ending = tuple(checks(module))
-    names, methods = used_names((*kernel, *host, *ending))
-    parts = _prelude(names, methods, build)
+    return Module(document, build)
+
+
+def _file(module: Module, heading: str, kernel: tuple[Statement, ...], ending: tuple[Statement, ...]) -> str:
+    """The text of a module: what ``kernel`` and ``ending`` use, then both."""
+    names, methods = used_names((*kernel, *ending))
+    parts = _prelude(names, methods, module.build)
     fixed = [s.text for s in (*parts, *ending) if isinstance(s, Verbatim)]
     for source in fixed:
         names |= names_in(source)
@@ -54,9 +75,10 @@ def lower(document: Document, heading: str = "", build: str = "") -> str:
         assign("DTYPE", f"cutlass.{module.dtype.cutlass}"),
         *_record_constants(module),
         *_section("Operations", parts),
-        *_section("Kernel", (*kernel, Blank(2), *host)),
+        *_section("Kernel", kernel),
     ]
-    statements += _section("Running it", ending)
+    if ending:
+        statements += _section("Running it", ending)
     return print_source(statements)
 
 
@@ -64,14 +86,15 @@ def _section(title: str, statements: tuple[Statement, ...]) -> tuple[Statement, 
     return (Blank(2), Comment(f"---- {title} ".ljust(100, "-")), *statements)
 
 
+RUN = " `python FILE` checks the kernel and times it."
+
+
 def _docstring(module: Module, heading: str) -> str:
     document = module.document
     lines = [f"{document.name}: warp-specialised kernel for {document.target}, exported by warpdraft.", ""]
     if heading:
         lines = [heading, "", *lines]
-    lines.append(
-        "Each line of the schedule is tagged with its op's id. `python FILE` checks the kernel and times it."
-    )
+    lines.append(f"Each line of the schedule is tagged with its op's id.{RUN if module.kernel_name else ''}")
     lines.append("")
     if (ctas := ctas_per_sm(document)) > 1:
         lines.append(f"{ctas} CTAs on each multiprocessor")
@@ -128,7 +151,7 @@ def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement,
 
 
 # -- the kernel
-def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def _kernel(module: Module, name: str, decorator: str, body: tuple[Statement, ...]) -> Function:
     set_up: list[Statement] = [
         assign("warp_idx", call("cute.arch.make_warp_uniform", call("cute.arch.warp_idx"))),
         *_grid_position(module),
@@ -143,9 +166,7 @@ def _kernel(module: Module, body: tuple[Statement, ...]) -> tuple[Statement, ...
     parameters = tuple((a.name, expression(a.annotation)) for a in module.arguments)
     if module.build == "profile":
         body = (*body, run("op.finish"))
-    name = module.names.new(module.kernel.name)
-    module.kernel_name = name
-    return (Function(name, parameters, (*set_up, *body), expression("cute.kernel")),)
+    return Function(name, parameters, (*set_up, *body), expression(decorator))
 
 
 def _grid_position(module: Module) -> Iterator[Statement]:
@@ -157,29 +178,39 @@ def _grid_position(module: Module) -> Iterator[Statement]:
 
 
 # -- the host
-def _launch(module: Module) -> tuple[Statement, ...]:
+def _launch(module: Module) -> Function:
+    options = _launch_options(module)
+    started = assign("started", call(module.kernel_name, *(a.name for a in module.arguments)))
+    launched = run("started.launch", **options, stream="stream")
+    parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())
+    records = [("records", expression("cute.Pointer"))] if module.build else []
+    more = (*records, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
+    return Function(
+        "launch",
+        (*parameters, *more),
+        (*module.host, *(c.made for c in module.copies), started, launched),
+        expression("cute.jit"),
+    )
+
+
+def _prepare(module: Module) -> Function:
+    options = mapping(_launch_options(module))
+    arguments = expression(tuple(a.name for a in module.arguments))
+    parameters = tuple((name, None) for name in (*module.variables.values(), "sms"))
+    made = (*module.host, *(c.made for c in module.copies))
+    return Function("prepare", parameters, (*made, Return(expression((arguments, options)))))
+
+
+def _launch_options(module: Module) -> dict[str, Operand]:
+    """What the launch needs to know, apart from its stream; may add to the host's part."""
     ctas = ctas_per_sm(module.document)
     if module.persistent:
         grid = call("cutlass.min", module.tile_count(), binary("sms", "*", ctas) if ctas > 1 else "sms")
     else:
         grid = module.host_value(module.kernel.grid)
-    started = assign("started", call(module.kernel_name, *(a.name for a in module.arguments)))
-    launched = run(
-        "started.launch",
-        grid=(grid, 1, 1),
-        block=(32 * module.warps, 1, 1),
-        min_blocks_per_mp=ctas,
+    return {
+        "grid": (grid, 1, 1),
+        "block": (32 * module.warps, 1, 1),
+        "min_blocks_per_mp": ctas,
         **({"preferred_smem_carveout": 100} if ctas > 1 else {}),  # percent; else the DSL asks a device
-        stream="stream",
-    )
-    parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())
-    records = [("records", expression("cute.Pointer"))] if module.build else []
-    more = (*records, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
-    return (
-        Function(
-            "launch",
-            (*parameters, *more),
-            (*module.host, *(c.made for c in module.copies), started, launched),
-            expression("cute.jit"),
-        ),
-    )
+    }

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from .syntax import Blank, Comment, Expression, For, Function, If, Line, Statement, Verbatim, With
+from .syntax import Blank, Comment, Expression, For, Function, If, Line, Return, Statement, Verbatim, With
 
 WIDTH = 110
 INDENT = "    "
@@ -64,6 +64,8 @@ def _statement(statement: Statement, indent: str) -> Iterator[str]:
                 yield from _body(body, indent)
         case Function():
             yield from _function(statement, indent)
+        case Return(value):
+            yield from _tagged(indent, "return ", value, "", "")
 
 
 def _body(body: Sequence[Statement], indent: str) -> Iterator[str]:

@@ -85,7 +85,14 @@ class Function:
     doc: str = ""
 
 
-Statement = Line | Comment | Blank | Verbatim | For | If | With | Function
+@dataclass(frozen=True, slots=True)
+class Return:
+    """``return value``"""
+
+    value: Expression
+
+
+Statement = Line | Comment | Blank | Verbatim | For | If | With | Function | Return
 
 
 def expression(value: Operand) -> Expression:

@@ -18,6 +18,7 @@ from .memory import SmemAllocator, TmemAllocator
 from .resources import MemoryResource
 from .synchronisation import Named
 from .tasks import Task
+from .tracing import Traced, traced
 
 if TYPE_CHECKING:
     from ..findings import Report
@@ -79,6 +80,7 @@ class TaskManager:
                 raise refuse(f"{what} must be a {kind.__name__}, not {shown(given)}")
         resources = listed("resources", resources, (MemoryResource, Named), "resources, barriers and groups")
         symbols = listed("symbols", symbols, Symbol, "symbols")
+        self._traced: Traced | None = None
         self.tasks = list(tasks)
         self.smem_allocator = smem_allocator
         self.tmem_allocator = tmem_allocator
@@ -104,13 +106,30 @@ class TaskManager:
         """The schedule as a value."""
         return self._document
 
-    def setup_resources_and_tasks(self) -> None:
-        """A running kernel's part in Task Scheduling. Raises ScheduleError."""
-        raise refuse(
-            "a schedule does not run here: export the document as a kernel (`warpdraft export`) and run that"
-        )
+    def prepare(
+        self, *tensors: Any, sms: Any, unsafe: bool = False
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """In the `@cute.jit` function that launches the kernel: the arguments of `run`, and the keywords of the launch.
 
-    run = setup_resources_and_tasks
+        ``tensors`` are those of ``kernel``, in its order; ``sms`` is how many multiprocessors the device has. Raises what
+        exporting raises: the schedule must be safe, unless ``unsafe`` is set.
+        """
+        self._traced = traced(self.document, unsafe)
+        return self._traced.prepare(*tensors, sms=sms)
+
+    def run(self, arguments: tuple[Any, ...] = ()) -> None:
+        """In a `@cute.kernel`, by all threads: emit the whole schedule, as an exported module has it.
+
+        That is shared memory, mbarriers, and each task on its warps. The tasks' warps end it at different times.
+        """
+        if self._traced is None:
+            raise refuse(
+                "run() takes what prepare() gave: call that first, in the function that launches the kernel"
+            )
+        self._traced.run(arguments)
+
+    def setup_resources_and_tasks(self) -> None:
+        """Nothing: `run` sets up what it needs. Here for kernels written for Task Scheduling."""
 
     def verify(self, **options: Any) -> Report:
         """Check the schedule; options as for `core.verify.verify`. Prints nothing."""

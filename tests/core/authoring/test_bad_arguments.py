@@ -287,5 +287,5 @@ def test_works_outside_of_a_schedule_and_nested_ones():
 
 
 def test_running_a_manager():
-    with pytest.raises(ScheduleError, match="export the document as a kernel"):
+    with pytest.raises(ScheduleError, match=r"run\(\) takes what prepare\(\) gave"):
         TaskManager([task()], {}).run()
