@@ -1,0 +1,5 @@
+"""NVIDIA Task Scheduling (`cutlass.experimental.task_scheduling`): its managers as documents. Importing needs no DSL."""
+
+from .annotations import AnnotationError, Annotations, beside, dump_annotations, load_annotations
+
+__all__ = ["AnnotationError", "Annotations", "beside", "dump_annotations", "load_annotations"]
