@@ -108,9 +108,9 @@ class WorkAnnotation:
     """What one work does. None and () leave Task Scheduling's default in force, which stays an assumption; a work that is
     annotated at all, and has nothing ``undecided``, is none any more.
 
-    ``touches_nothing``: no bytes at all. ``view``: what it returns stands for the stage and is read where it is used. ``tx``:
-    bytes that a bulk copy completes. ``undecided``: what whoever drafted the file saw and could not decide; as long as there
-    is one the work counts as assumed.
+    ``touches_nothing``: no bytes at all. ``view``: what it returns stands for the stage and is read where it is used.
+    ``tx``: bytes that a bulk copy completes. ``undecided``: what whoever drafted the file saw and could not decide; as long
+    as there is one the work counts as assumed.
     """
 
     engine: Engine | None = None
