@@ -210,8 +210,9 @@ class Page:
         return source_view(document, folders, session.python.value, session.python.problem)
 
     def _draw_timeline(self) -> None:
-        self._timeline.show()
-        self._light()
+        with pn.io.unlocked():  # one message, which the browser paints once
+            self._timeline.show()
+            self._light()
 
     def _light(self) -> None:
         selection, report = self.session.selection, self.session.report.value
@@ -324,6 +325,9 @@ class Page:
 
         self.session.ask(answer, "why", id)
 
+    def _look(self, intent: Mapping[str, Any]) -> None:
+        self.session.read(intent.get("at") in ("code", "source"))
+
     def _advise(self, intent: Mapping[str, Any]) -> None:
         self._advising.ask()
 
@@ -339,6 +343,7 @@ class Page:
         "debug": _debug,
         "export": _export,
         "hello": _hello,
+        "look": _look,
         "run": _run,
         "theme": _set_theme,
         "time": _time,

@@ -27,7 +27,7 @@ from .views.findings import finding_key
 from .views.graph import graph_view
 from .worker import Stale, Worker
 
-VERDICT_FIRST = 0.3  # seconds that the other results wait for the verdict
+VERDICT_FIRST = 0.6  # seconds that the other results wait for the verdict
 UNWRITTEN = Document("")  # what a file holds that is not there yet
 Post = Callable[[Callable[[], None]], None]
 
@@ -50,7 +50,7 @@ class Session(param.Parameterized):
     )
     graph = param.ClassSelector(class_=Result, default=Result(), doc="The graph's drawing.")
     timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
-    code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text.")
+    code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text, once `read`.")
     python = param.ClassSelector(class_=Result, default=Result(), doc="The authoring source, written back.")
     kept = param.Integer(0, doc="The newest revision that would survive a crash.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)
@@ -83,6 +83,7 @@ class Session(param.Parameterized):
         self.seen = fingerprint(path)  # the file as it was read or written last
         self._begun: Document | None = None  # a new document as it was at the start
         self._notices = 0
+        self._reading = False
         self._told = False
         self._reset_trip_counts()
         self._analyse()
@@ -138,15 +139,15 @@ class Session(param.Parameterized):
     def _become(self, history: History) -> None:
         if history is self.history:
             return
-        with param.parameterized.batch_call_watchers(self):
+        with self.lock, param.parameterized.batch_call_watchers(self):
             self.history = history
             self.revision += 1
             self.fixes = {}
             self._keep_selection()
             self._reset_trip_counts()
-            self._clear_errors()
+            self.notice = None
+            self._analyse()  # before the views are drawn: the verdict takes longest
         self._keep_autosave()
-        self._analyse()
 
     def _keep_selection(self) -> None:
         """Drop from the selection what the document no longer has."""
@@ -177,10 +178,6 @@ class Session(param.Parameterized):
         """Show a line to the person, with a button that does ``action``, if given."""
         self._notices += 1
         self.notice = Notice(kind, text, self._notices, action)
-
-    def _clear_errors(self) -> None:
-        if self.notice is not None:
-            self.notice = None
 
     def set_trip_counts(self, counts: Mapping[str, int]) -> None:
         """Choose the symbols' values for the timeline and for runs."""
@@ -213,14 +210,14 @@ class Session(param.Parameterized):
             self._autosave.wait()
         self._begun = None
         self._autosave.enter(path)
-        with param.parameterized.batch_call_watchers(self):
+        with self.lock, param.parameterized.batch_call_watchers(self):
             self.path, self.saved, self.history = path, saved, History(document)
             self.revision += 1
             self.selection, self.trip_counts, self.fixes = Selection(), {}, {}
             self.notice = self.recovery = None
             self.report = self.graph = self.timeline = self.code = self.python = Result()
             self._reset_trip_counts()
-        self._analyse()
+            self._analyse()
 
     def start(self, document: Document, path: Path) -> None:
         """A new document, whose file comes with the first save; until then its autosave stands for it."""
@@ -310,12 +307,11 @@ class Session(param.Parameterized):
         """Timeline, module and source, in a process of their own, since a long check must not hold them up. A short one
         (``checked``) may come first: drawing the timeline keeps a browser busy just when the verdict should be shown."""
         document, revision = self.document, self.revision
-        questions = (
-            ("timeline", "predict", (document, dict(self.trip_counts))),
-            ("code", "lower", (document,)),
-            ("python", "to_python", (document,)),
-        )
-        write = self._job(revision, self._second, questions)
+        questions = [("timeline", "predict", (document, dict(self.trip_counts)))]
+        for name, function in (("code", "lower"), ("python", "to_python")):
+            if self._reading and getattr(self, name).revision != revision:
+                questions.append((name, function, (document,)))
+        write = self._job(revision, self._second, tuple(questions))
 
         def write_next(stale: Stale) -> None:
             if checked is not None:
@@ -323,6 +319,12 @@ class Session(param.Parameterized):
             write(stale)
 
         self._writer.submit(write_next)
+
+    def read(self, on: bool) -> None:
+        """Whether somebody looks at the generated module and the source: else they are not made at each edit."""
+        self._reading = on
+        if on and self.revision not in (self.code.revision, self.python.revision):
+            self._predict()
 
     def _job(self, revision: int, analyst: Analyst, questions: tuple) -> Callable[[Stale], None]:
         """Asks ``analyst`` the questions, each as (parameter, function, arguments), and takes the results as they come."""
@@ -340,9 +342,9 @@ class Session(param.Parameterized):
         return job
 
     def _take(self, name: str, result: Result) -> None:
-        if result.revision != self.revision:
-            return
-        with param.parameterized.batch_call_watchers(self):
+        with self.lock, param.parameterized.batch_call_watchers(self):
+            if result.revision != self.revision:
+                return
             setattr(self, name, result)
             if name == "report" and self.selection.kind == "finding":
                 keys = {finding_key(f) for f in result.value.findings} if result.value else set()

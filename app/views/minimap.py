@@ -35,7 +35,8 @@ class Minimap:
         """Another timeline."""
         self.x.update(start=0, end=max(1, drawing.total))
         image = density(drawing)
-        self._image.data_source.data = {"image": [image]}
+        if not np.array_equal(image, self._image.data_source.data["image"][0]):
+            self._image.data_source.data = {"image": [image]}
         self._image.glyph.update(x=0, y=0, dw=max(1, drawing.total), dh=1)
 
     def paint(self, paper: str, ink: str) -> None:

@@ -16,7 +16,7 @@ from .minimap import Minimap
 from .thinning import MARGIN, MOST, Arrays
 from .timeline import GAP, Columns, Drawing
 from .timeline_colors import ROW_PIXELS, THEMES
-from .timeline_layers import QUAD, Layers, sources
+from .timeline_layers import QUAD, Layers, put, sources
 
 AXIS_PIXELS = 20
 LETTER = 5.6  # pixels that a letter of a bar's name is wide
@@ -80,12 +80,13 @@ class TimelineFigure:
             self._window = None
         self._place(drawing, pinned)
         tops = [(band.top, band.bottom) for band in drawing.bands if band.kind == "measured"]
-        self._sources["lanes"].data = {
+        lanes = {
             "left": [-end] * len(tops),
             "right": [2 * end] * len(tops),
             "top": [top for top, _ in tops],
             "bottom": [bottom for _, bottom in tops],
         }
+        put(self._sources["lanes"], lanes)
         self.minimap.show(drawing)
         self._fill()
 
@@ -118,7 +119,7 @@ class TimelineFigure:
 
     def find(self, places: Columns) -> None:
         """Outline what a search has found."""
-        self._sources["found"].data = places
+        put(self._sources["found"], places)
 
     def measuring(self, on: bool) -> None:
         """Whether a drag measures, instead of panning."""
@@ -201,10 +202,10 @@ class TimelineFigure:
         waits = self._arrays["waits"].within(window)
         for columns in (bars, waits):
             columns["text"] = [self._words.get(op, "") for op in columns["op"]]
-        self._sources["bars"].data = bars
-        self._sources["waits"].data = waits
-        self._sources["stages"].data = stages
-        self._sources["arrows"].data = _arrows_within(drawing.arrows, window)
+        put(self._sources["bars"], bars)
+        put(self._sources["waits"], waits)
+        put(self._sources["stages"], stages)
+        put(self._sources["arrows"], _arrows_within(drawing.arrows, window))
         self._named = (0.0, 0.0)
         self._name()
         self._outline()
@@ -228,7 +229,7 @@ class TimelineFigure:
                 names["name"].append(name)
                 names["ink"].append(colors["ink" if bars["kind"][i] == "in-flight" else "paper"])
         few = len(names["x"]) <= MOST_NAMES
-        self._sources["names"].data = names if few else {name: [] for name in names}
+        put(self._sources["names"], names if few else {name: [] for name in names})
 
     def _pixels(self) -> int:
         """How wide the figure is drawn; a guess before the browser has said so."""
@@ -254,7 +255,8 @@ class TimelineFigure:
                     if chosen:
                         for name, values in columns.items():
                             values.append(data[name][i])
-        self._sources["lit"].data, self._sources["bad"].data = lit, bad
+        put(self._sources["lit"], lit)
+        put(self._sources["bad"], bad)
 
     def _is_bad(self, op: str, data: Columns, i: int) -> bool:
         return (op, data["at"][i]) in self._bad or data["kind"][i] == "stuck"

@@ -18,7 +18,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from .timeline import Band
+from .timeline import Band, Columns
 
 QUAD = ("left", "right", "top", "bottom")
 COLUMNS = {
@@ -43,11 +43,18 @@ def sources() -> Sources:
     return {name: ColumnDataSource({c: [] for c in columns}) for name, columns in COLUMNS.items()}
 
 
+def put(source: ColumnDataSource, columns: Columns) -> None:
+    """Have ``source`` hold ``columns``; what it holds already is not sent again."""
+    if source.data != columns:
+        source.data = columns
+
+
 class Layers:
     """One figure over ``columns`` with the time range ``x``; ``axis`` draws the time above it."""
 
     def __init__(self, columns: Sources, x: Range1d, name: str, axis: bool) -> None:
         self.y = Range1d(1, 0)
+        self._ticker = FixedTicker(ticks=[])  # kept: at a new model Bokeh looks through the whole page
         self.figure = figure(
             x_range=x,
             y_range=self.y,
@@ -112,7 +119,7 @@ class Layers:
 
     def _axes(self) -> None:
         draw = self.figure
-        draw.yaxis.ticker = FixedTicker(ticks=[])
+        draw.yaxis.ticker = self._ticker
         draw.axis.major_label_text_font = "monospace"
         draw.axis.major_label_text_font_size = "10px"
         draw.axis.axis_line_color = draw.axis.minor_tick_line_color = draw.yaxis.major_tick_line_color = None
@@ -127,7 +134,7 @@ class Layers:
         self.figure.min_border_left = int(letters * LETTER) + 10  # the two figures begin at the same place
         centres = [(band.top + band.bottom) / 2 for band in bands]
         labels = {centre: band.label for centre, band in zip(centres, bands, strict=True)}
-        self.figure.yaxis.ticker = FixedTicker(ticks=centres)
+        self._ticker.ticks = centres
         self.figure.yaxis.major_label_overrides = labels
 
     def paint(self, colors: dict) -> None:

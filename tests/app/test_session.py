@@ -68,6 +68,23 @@ def test_do_undo_redo(session):
     assert session.document.name == "other" and session.revision == 3
 
 
+def test_the_module_and_the_source_are_made_while_somebody_reads_them(tmp_path):
+    asked = []
+    session = new(sample.gemm(), lower=lambda d: asked.append(d.name) or d.name, to_python=lambda d: "source")
+    assert session.settle() and not asked
+    session.read(True)
+    assert session.settle() and (session.code.value, session.python.value) == (session.document.name, "source")
+    session.do(RENAME)
+    assert session.settle() and session.code.value == "other"
+    session.set_trip_counts({"k_tiles": 5})
+    session.read(True)
+    assert session.settle() and asked == [sample.gemm().name, "other"]  # not again for the same document
+    session.read(False)
+    session.undo()
+    assert session.settle() and len(asked) == 2
+    session.close()
+
+
 def test_a_refused_edit_is_a_notice_and_changes_nothing(session):
     revision = session.revision
     assert not session.do(edits.DeleteNode("nobody"))

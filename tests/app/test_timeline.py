@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+from bokeh.document import Document as Page
+
 from warpdraft.app.views.thinning import MOST, Arrays
 from warpdraft.app.views.timeline import drawing, facts_view, places_of
 from warpdraft.app.views.timeline_figure import TimelineFigure
@@ -89,6 +91,21 @@ def test_the_figure_follows_drawing_selection_keys_and_theme():
     assert (
         picked == [figure._sources["bars"].data["op"][0]] and figure._sources["bars"].selected.indices == []
     )
+
+
+def test_what_stays_the_same_is_not_sent_again_and_no_model_is_new():
+    figure, page, changes = TimelineFigure(lambda op: None), Page(), []
+    figure.paint("light")
+    figure.show(drawing(TIMELINE), {"load": 0, "math": 1}, WORDS)
+    for part in (figure.figure, figure.head, figure.minimap.figure):
+        page.add_root(part)
+    models = {model.id for model in page.models}
+    page.on_change(changes.append)
+    figure.show(drawing(TIMELINE), {"load": 0, "math": 1}, WORDS)
+    assert not changes
+    longer = drawing(simulate(sample.gemm(), {"k_tiles": 7, "tiles": 2}))
+    figure.show(pinned(longer, (longer.bands[0].label,)), {"load": 0, "math": 1}, WORDS, 1)
+    assert changes and {model.id for model in page.models} == models
 
 
 def test_bars_that_are_wide_enough_carry_their_work():

@@ -22,7 +22,7 @@ export function Drawers({ state, send, selection, tab, setTab, timeline, theme }
         {tab === "code" && state.code.lines.length > 0 && <Button icon="copy" kind="small bare" label="Copy the code" onClick={() => navigator.clipboard?.writeText(state.code.lines.map((l) => l[0]).join("\n"))} />}
       </div>
       <Timeline state={state} send={send} figures={timeline} hidden={tab !== "timeline"} table={table} />
-      {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Nothing is generated yet." />}
+      {tab === "code" && <Code data={state.code} selection={selection} send={send} id="code" empty="Generating…" />}
       {tab === "source" && <Source data={state.source} selection={selection} send={send} />}
       {tab === "debug" && <Debugger data={state.debug} send={send} selection={selection} columns={state.schedule.columns} />}
       {tab === "compare" && <Compare data={state.compare} files={state.files} chrome={state.chrome} send={send} theme={theme} />}
@@ -64,7 +64,7 @@ function Source({ data, selection, send }) {
           {data.forms.map((form, i) => <button type="button" key={form.title} class="button small" role="radio" aria-checked={i === at} aria-pressed={i === at} onClick={() => setChosen(i)}>{form.title}</button>)}
         </div>
       )}
-      <Code data={data.forms[at]} selection={selection} send={send} id="source" empty="Nothing is written back yet." />
+      <Code data={data.forms[at]} selection={selection} send={send} id="source" empty="Writing it back…" />
     </>
   );
 }

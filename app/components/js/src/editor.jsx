@@ -37,6 +37,8 @@ export function Editor({ state, send, model, root, timeline, lost }) {
     return () => root.removeEventListener("keydown", listen);
   }, []);
 
+  useEffect(() => send({ type: "look", at: drawer }), [drawer]); // what is not looked at is not made
+
   useAddress(state, send, model.standalone);
 
   const resize = (name, value) => setSizes((old) => {
