@@ -2,12 +2,12 @@
 
     python benchmarks/editor_latency.py [--edits 100] [--document PATH] [--median 150] [--p95 300]
 
-The edits are of all kinds, at ops chosen by a seeded generator: move, duplicate, delete, insert, wrap, a field of a resource,
-a new symbol, a dependency removed, undo and redo; each by key, click or field, as a person does it. Two times are told:
-until the schedule is painted with the edit, and until the new verdict is painted too. The page measures itself: from the
-input event's own time to the end of the frame that shows the change. On a machine that does other work too, compare the
-processor's time for an edit, of the server, of its analysis processes and of the browser. Told first: the time from the
-request of the page until the schedule, and until the verdict, is there.
+The edits are of all kinds, at ops chosen by a seeded generator: move, duplicate, delete, insert, wrap, a field of a
+resource, a new symbol, a dependency removed, undo and redo; each by key, click or field, as a person does it. Two times
+are told: until the schedule is painted with the edit, and until the new verdict is painted too. The page measures itself:
+from the input event's own time to the end of the frame that shows the change. On a machine that does other work too,
+compare the processor's time for an edit, of the server, its analysis processes and the browser. Told first: the time from
+the request of the page until the schedule, and until the verdict, is there.
 """
 
 from __future__ import annotations
