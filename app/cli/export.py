@@ -26,6 +26,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--watchdog", action="store_true", help="bound every wait, and report the one that never ends"
     )
+    parser.add_argument(
+        "--jitter", action="store_true", help="sleep before ops, by a seed, so that races show"
+    )
     parser.add_argument("--unsafe", action="store_true", help="export although the check finds errors")
     parser.set_defaults(command=run)
 
@@ -34,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0, or 1 if the check finds errors."""
     refuse_overwriting(options.output, options.path)
     document = one_document(options.path, options.target or "")
-    source = module_of(document, options.unsafe, profile=options.profile, watchdog=options.watchdog)
+    builds = {name: getattr(options, name) for name in ("profile", "watchdog", "jitter")}
+    source = module_of(document, options.unsafe, **builds)
     if source is None:
         return REFUSED
     write(options.output, source)

@@ -6,7 +6,8 @@ from .errors import ExportRefused, LoweringError
 from .export import export_module
 from .lower import lower
 from .printer import op_lines
-from .run import Measurement, Waiting, run_module, run_sizes
+from .records import read_records
+from .run import Measurement, Waiting, profile_module, run_module, run_sizes
 
 __all__ = [
     "CompileError",
@@ -20,6 +21,8 @@ __all__ = [
     "export_module",
     "lower",
     "op_lines",
+    "profile_module",
+    "read_records",
     "run_module",
     "run_sizes",
 ]

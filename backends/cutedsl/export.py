@@ -11,17 +11,23 @@ from .module import Module
 
 
 def export_module(
-    document: Document, *, profile: bool = False, watchdog: bool = False, unsafe: bool = False
+    document: Document,
+    *,
+    profile: bool = False,
+    watchdog: bool = False,
+    jitter: bool = False,
+    unsafe: bool = False,
 ) -> str:
     """The source of the kernel module; with ``watchdog`` every wait on an mbarrier is bounded and reports where it stood,
-    with ``profile`` every op records when it began and ended.
+    with ``profile`` every op records when it began and ended, with ``jitter`` warps sleep before ops, by a seed.
 
     Raises ExportRefused where the verifier finds errors (or cannot finish) and ``unsafe`` is not set; a module exported
     all the same lists them in its first lines. Raises LoweringError for what this backend cannot write.
     """
-    if profile and watchdog:
-        raise LoweringError("a module is a watchdog or a profile build, not both")
-    build = "profile" if profile else "watchdog" if watchdog else ""
+    asked = [name for name, on in (("watchdog", watchdog), ("profile", profile), ("jitter", jitter)) if on]
+    if len(asked) > 1:
+        raise LoweringError(f"a module is one build, not {' and '.join(asked)}")
+    build = asked[0] if asked else ""
     Module(
         document, build
     )  # what no check of the schedule could mend is said first: target, cluster, kernel, types

@@ -1,7 +1,7 @@
 """Copies the parts of `prelude`, `selfcheck` and `references` that a module uses, as text.
 
-A build other than the plain one has a file of its own ("watchdog", "profile"), whose definitions take the place of the
-others'.
+A build other than the plain one has a file of its own ("watchdog", "profile", "jitter"), whose definitions take the place of
+the others'.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ IMPORTS = (
     ((), ""),
     (("cuda",), "import cuda.bindings.driver as cuda"),
     (("cutlass",), "import cutlass"),
-    (("Int32", "Int64", "cute"), "from cutlass import {}"),
+    (("Int32", "Int64", "Uint32", "cute"), "from cutlass import {}"),
     (("OperandMajorMode", "cpasync", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )
 
-FILES = ("prelude", "selfcheck", "references", "watchdog", "profile")
-WRAPPERS = {"profile": "stamped"}  # the decorator that a build puts on every operation
+FILES = ("prelude", "selfcheck", "references", "watchdog", "profile", "jitter")
+WRAPPERS = {
+    "profile": "stamped",
+    "jitter": "delayed",
+}  # the decorator that a build puts on every operation ...
+UNWRAPPED = {"arm"}  # ... but not on what belongs to the operation before it
 
 
 @cache
@@ -42,7 +46,7 @@ def _source(name: str) -> tuple[str, ast.Module]:
 
 # Variables that the lowering itself writes into every kernel and its launch.
 VARIABLES = frozenset(
-    "barriers block blocks op records smem sms stage started stream tile_count turns warp_idx".split()
+    "barriers block blocks op records seed smem sms stage started stream tile_count turns warp_idx".split()
 )
 
 
@@ -88,7 +92,8 @@ def operations(used: set[str], build: str = "") -> str:
     text, ops = _operations("prelude")
     methods = {m.name: _segment(text, m) for m in _methods(ops) if m.name in used}
     if build in WRAPPERS:
-        methods = {name: f"    @{WRAPPERS[build]}\n{source}" for name, source in methods.items()}
+        wrapper = f"    @{WRAPPERS[build]}\n"
+        methods = {n: source if n in UNWRAPPED else wrapper + source for n, source in methods.items()}
     if build:
         text, ops = _operations(build)
         own = {m.name: _segment(text, m) for m in _methods(ops)}

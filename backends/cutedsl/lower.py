@@ -12,7 +12,7 @@ from warpdraft.core.tree import ops_of
 from .checks import checks
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions, imports, names_in, operations, used_names
-from .module import Module
+from .module import BUILDS, Module
 from .printer import print_source
 from .roles import branches
 from .syntax import (
@@ -35,8 +35,9 @@ from .syntax import (
 
 
 def lower(document: Document, heading: str = "", build: str = "") -> str:
-    """The module's source. ``heading`` is put into its first lines; ``build`` is "", "watchdog" or
-    "profile". Raises LoweringError."""
+    """The module's source. ``heading`` is put into its first lines; ``build`` is "" or one of `BUILDS`.
+
+    Raises LoweringError."""
     module = _module(document, build)
     body = tuple(branches(module))
     name = module.kernel_name = module.names.new(module.kernel.name)
@@ -123,17 +124,21 @@ CONSTANTS = {
         ("STEPS", "occurrences of an op in a warp that have room"),
         ("HEADER", "records of a warp before those of its ops"),
     ),
+    "jitter": (
+        ("SEEDS", "that a check runs"),
+        ("LONGEST", "ns of one delay: a power of two less one"),
+    ),
 }
 
 
 def _record_constants(module: Module) -> Iterator[Statement]:
-    """What the records of a debug build refer to: ops by their position here, warps by their number."""
+    """What a debug build refers to: ops by their position here, warps by their number."""
     if not module.build:
         return
     for name, note in CONSTANTS[module.build]:
         yield Verbatim(f"{assignment(module.build, name)}  # {note}")
     yield assign("WARPS", module.warps)
-    every = module.build == "profile"
+    every = module.build != "watchdog"
     ops = [op.id for task in module.document.tasks for op in ops_of(task) if every or op.kind in WAITS]
     yield assign("OPS", expression(tuple(text(op) for op in ops)))
 
@@ -155,7 +160,7 @@ def _kernel(module: Module, name: str, decorator: str, body: tuple[Statement, ..
     set_up: list[Statement] = [
         assign("warp_idx", call("cute.arch.make_warp_uniform", call("cute.arch.warp_idx"))),
         *_grid_position(module),
-        assign("op", call("Ops", *(("records", "warp_idx") if module.build else ()))),
+        assign("op", call("Ops", *((BUILDS[module.build][0], "warp_idx") if module.build else ()))),
         *([run("op.start")] if module.build == "profile" else []),
         Blank(),
         *module.storage.set_up(),
@@ -183,8 +188,8 @@ def _launch(module: Module) -> Function:
     started = assign("started", call(module.kernel_name, *(a.name for a in module.arguments)))
     launched = run("started.launch", **options, stream="stream")
     parameters = tuple((v, expression("cute.Tensor")) for v in module.variables.values())
-    records = [("records", expression("cute.Pointer"))] if module.build else []
-    more = (*records, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
+    own = [(name, expression(kind)) for name, kind in [BUILDS[module.build]]] if module.build else []
+    more = (*own, ("sms", expression("Int32")), ("stream", expression("cuda.CUstream")))
     return Function(
         "launch",
         (*parameters, *more),

@@ -19,6 +19,13 @@ from .storage import SmemView, Storage
 from .syntax import Expression, Line, Statement, assign, binary, call, expression, listing
 from .values import traced
 
+# Builds other than the plain one, each with the argument of the launch that its operations use.
+BUILDS = {
+    "watchdog": ("records", "cute.Pointer"),
+    "profile": ("records", "cute.Pointer"),
+    "jitter": ("seed", "Int32"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -55,7 +62,7 @@ class Module:
     """The module under construction."""
 
     document: Document
-    build: str = ""  # "watchdog", "profile", or the plain one
+    build: str = ""  # one of `BUILDS`, or the plain one
     kernel: Kernel = field(init=False)
     dtype: DType = field(init=False)
     names: Names = field(default_factory=lambda: Names(reserved()))
@@ -95,7 +102,7 @@ class Module:
                 )
             self.variables[tensor.name] = self.names.new(tensor.name)
         if self.build:
-            self._argument("records", "cute.Pointer")
+            self._argument(*BUILDS[self.build])
         self.storage = Storage.of(self.document, self.names, self.dtype)
 
     # -- sizes

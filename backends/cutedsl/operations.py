@@ -79,7 +79,7 @@ def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     if producer_signal(task.document, resource) == TMA:
         tx_bytes = armed_bytes(task.document, resource, task.task, op)
         full = binary(f"{ring}.full", "+", stage)
-        lines.append(led(task, Line(task.operation("expect", op, full, tx_bytes), op=op.id)))
+        lines.append(led(task, Line(task.operation("arm", op, full, tx_bytes), op=op.id)))
     return (*lines, *_moved(task, op, resource))
 
 

@@ -43,6 +43,12 @@ class Ops:
         cute.arch.mbarrier_try_wait(ring.full + cursor.index, cursor.phase)
 
     @cute.jit
+    def arm(self, op: cutlass.Constexpr, barrier: cute.Pointer, tx_bytes: cutlass.Constexpr, step: Int32):
+        """The producer's arrival, which an acquire makes at once, with the bytes that its copies will bring."""
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, tx_bytes)
+
+    @cute.jit
     def expect(self, op: cutlass.Constexpr, barrier: cute.Pointer, tx_bytes: cutlass.Constexpr, step: Int32):
         """One arrival, and the bytes that copies will bring in this phase."""
         with cute.arch.elect_one():

@@ -144,7 +144,8 @@ def check(kernel, sizes):
     bind(kernel, inputs + outputs)()
     synchronize()
     with open(os.path.splitext(__file__)[0] + ".profile.json", "w") as file:
-        json.dump(profile(sizes), file)
+        sms = torch.cuda.get_device_properties(0).multi_processor_count
+        json.dump(profile(sizes) | {"sms": sms}, file)
     expected = reference(*inputs)
     errors = [
         ((o.float() - e.float()).norm() / e.float().norm()).item()

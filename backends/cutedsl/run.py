@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +79,49 @@ def run_sizes(
 ) -> tuple[Measurement, ...]:
     """As `run_module`, for several sizes in one process; where it hangs or fails, that comes last."""
     with tempfile.TemporaryDirectory(prefix="warpdraft-") as folder:
-        module = Path(folder, "kernel.py")
-        module.write_text(source, encoding="utf-8")
-        command = [python, "-u", str(module), "--json", *([] if timing else ["--no-timing"])]
-        for option, values in (*(("--size", s) for s in sizes), ("--param", parameters)):
-            if values:
-                command += [option, ",".join(f"{k}={v}" for k, v in values.items())]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        try:
-            out, err = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            return (*_parse(out), Measurement("hung", f"no end after {seconds:g} s"))
+        return _run(folder, source, sizes, parameters, timing, seconds, python)
+
+
+def profile_module(
+    source: str,
+    sizes: Mapping[str, int] | None = None,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    seconds: float = 120,
+    python: str = sys.executable,
+) -> tuple[Measurement, dict[str, Any] | None]:
+    """Check a profile build once, and what it recorded (see `read_records`); None where it did not come to its end."""
+    with tempfile.TemporaryDirectory(prefix="warpdraft-") as folder:
+        found = _run(folder, source, [sizes or {}], parameters, False, seconds, python)[-1]
+        records = Path(folder, "kernel.profile.json")
+        return found, json.loads(records.read_text(encoding="utf-8")) if records.exists() else None
+
+
+def _run(
+    folder: str,
+    source: str,
+    sizes: Sequence[Mapping[str, int]],
+    parameters: Mapping[str, str] | None,
+    timing: bool,
+    seconds: float,
+    python: str,
+) -> tuple[Measurement, ...]:
+    """`run_sizes`, with the module and what it writes in ``folder``."""
+    module = Path(folder, "kernel.py")
+    module.write_text(source, encoding="utf-8")
+    command = [python, "-u", str(module), "--json", *([] if timing else ["--no-timing"])]
+    for option, values in (*(("--size", s) for s in sizes), ("--param", parameters)):
+        if values:
+            command += [option, ",".join(f"{k}={v}" for k, v in values.items())]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return (*_parse(out), Measurement("hung", f"no end after {seconds:g} s"))
     found = _parse(out)
     if process.returncode in (0, 1) and found:
         return found

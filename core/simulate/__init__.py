@@ -5,7 +5,7 @@ from .perfetto import to_perfetto
 from .simulate import simulate
 from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
 from .values import default_values
-from .waves import Prediction, predict
+from .waves import Prediction, cta_values, predict
 
 __all__ = [
     "SM90_COSTS",
@@ -19,6 +19,7 @@ __all__ = [
     "Prediction",
     "Timeline",
     "costs_of",
+    "cta_values",
     "default_values",
     "predict",
     "simulate",

@@ -44,21 +44,28 @@ def predict(
 
     Raises ValueError for a document without a kernel, KeyError with the name of a size that is missing.
     """
-    kernel = document.kernel
-    if kernel is None:
-        raise ValueError(f"{document.name} says nothing of sizes (it has no kernel)")
-    known = {**dict(kernel.sizes), **(sizes or {})}
-    counts = tile_counts(document)
-    work = evaluate(kernel.grid, known)
-    ctas = min(work, sms * ctas_per_sm(document)) if counts else work
+    ctas, values = cta_values(document, sizes, sms)  # CTA 0 has as many tiles as any
     waves = -(-ctas // sms)
-    known |= {"grid": max(1, ctas), "cta": 0}  # CTA 0 has as many tiles as any
-    values = {name: evaluate(expression, known) for name, expression in kernel.trip_counts}
+    counts = tile_counts(document)
     exact = events(document, values) <= DIRECT
     cycles = (
         simulate(document, values, costs).total if exact else _extrapolated(document, values, counts, costs)
     )
     return Prediction(waves * cycles, ctas, waves, tuple(values.items()), exact)
+
+
+def cta_values(
+    document: Document, sizes: Mapping[str, int] | None = None, sms: int = SMS, cta: int = 0
+) -> tuple[int, dict[str, int]]:
+    """How many CTAs are launched at ``sizes``, and the trip counts of CTA ``cta``. Raises as `predict`."""
+    kernel = document.kernel
+    if kernel is None:
+        raise ValueError(f"{document.name} says nothing of sizes (it has no kernel)")
+    known = {**dict(kernel.sizes), **(sizes or {})}
+    work = evaluate(kernel.grid, known)
+    ctas = min(work, sms * ctas_per_sm(document)) if tile_counts(document) else work
+    known |= {"grid": max(1, ctas), "cta": cta}
+    return ctas, {name: evaluate(expression, known) for name, expression in kernel.trip_counts}
 
 
 def tile_counts(document: Document) -> set[str]:

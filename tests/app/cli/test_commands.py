@@ -182,3 +182,39 @@ def test_run_on_this_machines_gpu(warpdraft, examples):
     pytest.importorskip("cutlass", reason="the CuTe DSL is not installed (pip install 'warpdraft[cutedsl]')")
     result = json.loads(warpdraft("run", examples / "persistent_gemm.warpdraft.json", "--json").out)
     assert result["verdict"] == "right" and result["where"] == "gpu"
+
+
+def test_trace_of_a_gpu(warpdraft, examples, tmp_path, monkeypatch):
+    path, target = examples / "persistent_gemm.warpdraft.json", tmp_path / "trace.json"
+    warp = {"cta": 0, "warp": 0, "globaltimer": [0, 1], "clock": [100, 900], "ops": {"load.04": [[110, 130]]}}
+    records = {"sizes": {"M": 256, "N": 256, "K": 64}, "steps": 64, "sms": 132, "warps": [warp]}
+    right = Measurement("right", error=1e-4)
+    monkeypatch.setattr("warpdraft.app.cli.trace.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.backends.cutedsl.profile_module", lambda *_: (right, records))
+    ended = warpdraft("trace", path, "-o", target, "--gpu")
+    assert ended.code == 0 and "30 cycles (k_tiles 1, tiles 1)" in ended.out
+    (event,) = (e for e in json.loads(target.read_text())["traceEvents"] if e["ph"] == "X")
+    assert (event["name"], event["ts"], event["dur"], event["args"]["at"]) == (
+        "load.04",
+        10,
+        20,
+        "tile 0, k 0",
+    )
+    assert "CTA 3 left no records" in warpdraft("trace", path, "-o", "-", "--gpu", "--cta", "3").err
+    monkeypatch.setattr(
+        "warpdraft.backends.cutedsl.profile_module",
+        lambda *_: (Measurement("hung", "no end after 120 s"), None),
+    )
+    assert "hung: no end after 120 s" in warpdraft("trace", path, "-o", "-", "--gpu").err
+
+
+def test_trace_says_what_goes_with_a_gpu(warpdraft, examples, monkeypatch):
+    monkeypatch.setattr("warpdraft.app.cli.trace.has_gpu", lambda: False)
+    gemm = examples / "gemm.warpdraft.json"
+    for options, message in (
+        (("--gpu",), "no GPU here"),
+        (("--gpu", "--set", "k_tiles=4"), "--set is for a prediction"),
+        (("--size", "M=8"), "are for --gpu"),
+    ):
+        ended = warpdraft("trace", gemm, "-o", "-", *options)
+        assert ended.code == 2 and message in ended.err and not ended.out

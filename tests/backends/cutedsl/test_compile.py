@@ -169,11 +169,19 @@ def test_a_watchdog_build_compiles_and_costs_no_registers(document):
     assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
 
 
+def test_a_jitter_build_compiles_and_spills_nothing(document):
+    source = lower(document("persistent_gemm"), build="jitter")
+    compiled = compile_module(source)
+    calls = [name for name in re.findall(r"\bop\.(\w+)\(", source) if name != "arm"]
+    assert compiled.ptx.count("nanosleep.u32") == len(calls)
+    assert compiled.resources.stack_bytes == 0
+
+
 def test_a_profile_build_compiles_and_costs_no_registers(document):
     source = lower(document("persistent_gemm"), build="profile")
     compiled = compile_module(source)
     assert compiled.ptx.count("%globaltimer") == 2  # at the start and at the end of each warp
-    calls = [name for name in re.findall(r"\bop\.(\w+)\(", source) if name not in ("start", "finish")]
+    calls = [name for name in re.findall(r"\bop\.(\w+)\(", source) if name not in ("start", "finish", "arm")]
     assert compiled.ptx.count("%clock") == 2 * len(calls) + 2
     assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
     assert compile_module(lower(document("tma_copy"), build="profile")).resources.stack_bytes == 0

@@ -24,8 +24,8 @@ def test_three_stages(document):
 def test_split_load(document):
     out, new = changes(lower(document("persistent_gemm")), lower(document("split load")))
     assert "cute.arch.mbarrier_init(smem_ab.full + stage, 2)" in new
-    assert 'op.expect("load.04", smem_ab.full + smem_ab_fill.index, 16384, step)  # op load.04' in new
-    assert 'op.expect("load_b.03", smem_ab.full + smem_ab_fill.index, 32768, step)  # op load_b.03' in new
+    assert 'op.arm("load.04", smem_ab.full + smem_ab_fill.index, 16384, step)  # op load.04' in new
+    assert 'op.arm("load_b.03", smem_ab.full + smem_ab_fill.index, 32768, step)  # op load_b.03' in new
     assert not any("math" in line for line in (*out, *new))
 
 

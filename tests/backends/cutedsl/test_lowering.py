@@ -118,7 +118,7 @@ def test_cursor_moves_where_the_document_says():
     plain = one(op("p.1", OpKind.ACQUIRE, "ring"), FILL, op("p.2", OpKind.COMMIT, "ring"))
     assert tagged(plain, "p.1") == [
         'op.acquire("p.1", ring, ring_fill, 0)  # op p.1',
-        'op.expect("p.1", ring.full + ring_fill.index, 8192, 0)  # op p.1',
+        'op.arm("p.1", ring.full + ring_fill.index, 8192, 0)  # op p.1',
     ]
     assert tagged(plain, "p.2") == ["ring_fill.advance()  # op p.2"]
     split = replace(RING, pipeline=Pipeline(2, advance_on_acquire=True))
@@ -151,7 +151,7 @@ def test_arrivals_follow_the_signal(signal, warps, expected):
 def test_copies_and_arming_by_the_first_of_several_warps():
     made = one(op("p.1", OpKind.ACQUIRE, "ring"), FILL, op("p.2", OpKind.COMMIT, "ring"), warps=2)
     found = lines(made)
-    for tag in ('op.expect("p.1"', "op.tma_load("):
+    for tag in ('op.arm("p.1"', "op.tma_load("):
         at = next(i for i, line in enumerate(found) if line.startswith(tag))
         assert found[at - 1] == "if warp_idx == 0:"
 

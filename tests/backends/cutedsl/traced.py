@@ -91,6 +91,9 @@ class Log:
     def wait_parity(self, op, barrier, parity, step):
         self.note(op, "wait", barrier, parity)
 
+    def arm(self, op, barrier, nbytes, step):
+        self.note(op, "arrive", barrier, (1, nbytes))
+
     def expect(self, op, barrier, nbytes, step):
         self.note(op, "arrive", barrier, (1, nbytes))
 
