@@ -228,6 +228,13 @@ class Page:
 
     def _ran(self, state: RunState) -> None:
         self._draw(("chrome", "log"))
+        result = state.result
+        if "traceEvents" in result:
+            self._timeline.load("measured on the GPU", json.dumps(result))
+            self._draw(("timeline_tools",))
+        elif stuck := result.get("waiting"):  # a watchdog build's: where its warps stood
+            self.session.select("op", tuple(dict.fromkeys(wait["op"] for wait in stuck)))
+            self.session.say("error", f"It hung: {result['message']}")
 
     # From the page to the session
 
@@ -272,6 +279,10 @@ class Page:
     def _run(self, intent: Mapping[str, Any]) -> None:
         if not self._asks("Run", intent):
             self._runner.run_document(self.session.document)
+
+    def _profile(self, intent: Mapping[str, Any]) -> None:
+        if not self._asks("Profile", intent):
+            self._runner.profile_document(self.session.document)
 
     def _asks(self, what: str, intent: Mapping[str, Any]) -> bool:
         """Whether the person is asked first, because the document brings code of its own."""
@@ -344,6 +355,7 @@ class Page:
         "export": _export,
         "hello": _hello,
         "look": _look,
+        "profile": _profile,
         "run": _run,
         "theme": _set_theme,
         "time": _time,

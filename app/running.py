@@ -52,6 +52,16 @@ class Runner:
 
     def run_document(self, document: Document) -> None:
         """Run ``document`` on the GPU, or in the emulator where the driver lists none."""
+        where = [] if has_gpu() else ["--emulate"]
+        note = "on the GPU" if not where else "in the emulator: no GPU here"
+        self._start_on(document, f"running {document.name} {note}", "run", *where, "--json")
+
+    def profile_document(self, document: Document) -> None:
+        """Run the profile build of ``document`` on the GPU; the result is a trace."""
+        self._start_on(document, f"profiling {document.name} on the GPU", "trace", "--gpu", "-o", "-")
+
+    def _start_on(self, document: Document, title: str, command: str, *options: str) -> None:
+        """Start a command of ours on a copy of ``document``."""
         folder = Path(tempfile.mkdtemp(prefix="warpdraft-run-"))
         path = folder / f"{document.name}.warpdraft.json"
         try:
@@ -60,12 +70,8 @@ class Runner:
             shutil.rmtree(folder, ignore_errors=True)
             self._tell(RunState("failed", (str(error),), summary="not started"))
             return
-        where = [] if has_gpu() else ["--emulate"]
-        command = [sys.executable, "-m", "warpdraft.app.cli", "run", str(path), *where, "--json"]
-        note = "on the GPU" if not where else "in the emulator: no GPU here"
-        self.start(
-            command, f"running {document.name} {note}", lambda: shutil.rmtree(folder, ignore_errors=True)
-        )
+        line = [sys.executable, "-m", "warpdraft.app.cli", command, str(path), *options]
+        self.start(line, title, lambda: shutil.rmtree(folder, ignore_errors=True))
 
     def start(self, command: list[str], title: str, after: Callable[[], None] = lambda: None) -> None:
         """Start ``command`` unless one is running; ``after`` is called when it has ended."""

@@ -14,6 +14,7 @@ from .views.timeline import Drawing
 from .views.timeline_figure import Places, TimelineFigure
 from .views.timeline_lanes import interleaved, joined, pinned
 from .views.timeline_layers import QUAD
+from .views.timeline_order import MARK, with_order
 from .views.timeline_search import Match, Measure, matches, measure
 from .views.timeline_svg import timeline_svg
 from .views.words import op_text
@@ -50,7 +51,8 @@ class TimelinePane:
             return
         drawing: Drawing = value[0]
         if self._measured is not None and self._measured["drawing"] is not None:
-            other = self._measured["drawing"]
+            notes = self._measured["order"]
+            drawing, other = with_order(drawing, notes), with_order(self._measured["drawing"], notes)
             if self._measured["mode"] == "measured":
                 drawing = joined(_nothing(), other, SUFFIX, "measured")
             elif self._measured["mode"] == "both":
@@ -94,7 +96,11 @@ class TimelinePane:
             "measure": self._span.text if self._span else "",
             "lanes": [{"label": band.label, "pinned": band.label in self._pins} for band in bands],
             "measured": measured
-            and {key: measured[key] for key in ("name", "note", "mode", "problem", "clock")},
+            and {
+                **{key: measured[key] for key in ("name", "note", "mode", "problem", "clock")},
+                "differs": len(measured.get("order", ())),
+                "mark": MARK,
+            },
         }
 
     def table(self) -> dict[str, Any]:
@@ -123,7 +129,7 @@ class TimelinePane:
             case "pin":
                 self._pin(str(intent["lane"]))
             case "load":
-                self._load(str(intent["name"]), str(intent["text"]), intent.get("clock"))
+                self.load(str(intent["name"]), str(intent["text"]), intent.get("clock"))
             case "clock":
                 self._set_clock(str(intent["value"]))
             case "mode":
@@ -186,9 +192,9 @@ class TimelinePane:
         if self._measured is None or not 1 <= clock <= 100_000:
             self._session.say("error", "The clock is a number of cycles a microsecond, such as 1755")
             return
-        self._load(self._measured["name"], self._measured["text"], clock)
+        self.load(self._measured["name"], self._measured["text"], clock)
 
-    def _load(self, name: str, text: str, clock: float | None = None) -> None:
+    def load(self, name: str, text: str, clock: float | None = None) -> None:
         """Read a trace in the background, and lay it over the prediction."""
         mode = self._measured["mode"] if self._measured else "both"
         loading = {
@@ -206,11 +212,10 @@ class TimelinePane:
                 self._measured = None
                 self._session.say("error", f"{name}: {result.problem}")
             else:
-                drawing, notes, table = result.value
-                self._measured = {**loading, "drawing": drawing, "note": ", ".join(notes), "table": table}
+                self._measured = {**loading, **result.value}
             self.show()
 
-        self._session.ask(answer, "measured", text, clock)
+        self._session.ask(answer, "measured", text, clock, dict(self._session.trip_counts))
 
     def _export(self, form: str) -> None:
         session = self._session

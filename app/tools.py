@@ -18,12 +18,13 @@ from warpdraft.core.edits import EditError
 from warpdraft.core.findings import Finding, Fix, Report
 from warpdraft.core.fixes import fixes_for
 from warpdraft.core.limits import too_large
-from warpdraft.core.simulate import Timeline, simulate, to_perfetto
+from warpdraft.core.simulate import Timeline, differences, simulate, to_perfetto
 from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
 from .measured import read_trace
 from .views.timeline import Drawing, drawing, facts_view
+from .views.timeline_order import order_notes
 from .why import why
 
 ADVICE = 60.0  # seconds
@@ -51,13 +52,17 @@ def trace(document: Document, counts: Mapping[str, int]) -> str:
     return json.dumps(to_perfetto(_simulated(document, counts)), separators=(",", ":"))
 
 
-def measured(
-    document: Document, text: str, clock: float | None
-) -> tuple[Drawing, tuple[str, ...], dict[str, Any]]:
-    """A measured trace's drawing, what the reader should know of it, and its bars as rows."""
+def measured(document: Document, text: str, clock: float | None, counts: Mapping[str, int]) -> dict[str, Any]:
+    """A measured trace's ``drawing``, ``notes`` for the reader, its bars as a ``table``, and what its ``order`` has that
+    the prediction has not."""
     read = read_trace(document, text, clock)
     facts = facts_view(read.timeline)
-    return drawing(read.timeline), read.notes, {name: facts[name] for name in ("rows", "more")}
+    return {
+        "drawing": drawing(read.timeline),
+        "note": ", ".join(read.notes),
+        "table": {name: facts[name] for name in ("rows", "more")},
+        "order": order_notes(differences(_simulated(document, counts), read.timeline)),
+    }
 
 
 def compare(*arguments: Any) -> dict[str, Any]:
@@ -88,7 +93,7 @@ class Tools:
     why: Callable[[Document, str], dict[str, Any]] = why
     advise: Callable[[Document, Report], Advice] = advise
     trace: Callable[[Document, Mapping[str, int]], str] = trace
-    measured: Callable[[Document, str, float | None], Any] = measured
+    measured: Callable[[Document, str, float | None, Mapping[str, int]], dict[str, Any]] = measured
     compare: Callable[..., dict[str, Any]] = compare
     export: Callable[[Document, bool], dict[str, str]] = export
     load: Callable[[Path], Document] = store.load

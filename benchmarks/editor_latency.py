@@ -168,7 +168,9 @@ def _acts(page: Page, rng: random.Random) -> Iterator[tuple[str, Callable[[], No
         keyboard.press("Enter")
 
     def set_field() -> None:
-        field = page.locator(".warpdraft .resources .resource .fields input.numeric:not([placeholder='auto'])")
+        field = page.locator(
+            ".warpdraft .resources .resource .fields input.numeric:not([placeholder='auto'])"
+        )
         field = field.nth(rng.randrange(field.count()))
         field.fill(str(int(field.input_value() or 1) + 1))
         field.press("Enter")

@@ -1,6 +1,7 @@
 """The predicted timeline: a discrete-event simulation of one CTA with a small cost table."""
 
 from .costs import SM90_COSTS, SM100_COSTS, Costs, costs_of
+from .differences import Difference, differences
 from .perfetto import to_perfetto
 from .simulate import simulate
 from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
@@ -14,6 +15,7 @@ __all__ = [
     "Bar",
     "Blocked",
     "Costs",
+    "Difference",
     "Lane",
     "Occupancy",
     "Prediction",
@@ -21,6 +23,7 @@ __all__ = [
     "costs_of",
     "cta_values",
     "default_values",
+    "differences",
     "predict",
     "simulate",
     "to_perfetto",

@@ -11,6 +11,7 @@ from warpdraft.app.compare import compare
 from warpdraft.app.compare_pane import OPENED, PREVIOUS, SAVED
 from warpdraft.app.files import Folder
 from warpdraft.app.page import Page
+from warpdraft.app.running import RunState
 from warpdraft.app.session import open_session
 from warpdraft.app.tools import TOOLS
 from warpdraft.core import edits
@@ -76,3 +77,26 @@ def test_the_page_compares_with_earlier_states_and_files(page):
     assert page._view("compare")["problem"]
     page.receive({"type": "open", "name": "two.warpdraft.json"})
     assert page._view("compare")["with"] == "" and page._view("compare")["answer"] is None
+
+
+def test_a_profile_of_the_gpu_is_laid_over_the_prediction(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page._runner, "profile_document", asked.append)
+    page.receive({"type": "profile"})
+    assert asked == [page.session.document]
+    trace = json.loads(TOOLS.trace(DOCUMENT, dict(page.session.trip_counts)))
+    page._ran(RunState("done", result=trace))
+    assert page.session.settle(60)
+    measured = page._view("timeline_tools")["measured"]
+    assert measured["name"] == "measured on the GPU" and measured["differs"] == 0
+
+
+def test_where_a_kernel_hung_is_shown_on_the_document(page):
+    ops = (
+        next(op.id for task in DOCUMENT.tasks for op in ops_of(task) if op.kind is kind)
+        for kind in (OpKind.ACQUIRE, OpKind.WAIT)
+    )
+    stuck = [{"op": op, "stage": 0, "parity": 1, "step": 3, "warps": 8} for op in ops]
+    page._ran(RunState("done", result={"verdict": "hung", "message": "8 warps wait", "waiting": stuck}))
+    assert page.session.selection.ids == tuple(wait["op"] for wait in stuck)
+    assert "It hung: 8 warps wait" in page.session.notice.text

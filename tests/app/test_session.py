@@ -73,7 +73,10 @@ def test_the_module_and_the_source_are_made_while_somebody_reads_them(tmp_path):
     session = new(sample.gemm(), lower=lambda d: asked.append(d.name) or d.name, to_python=lambda d: "source")
     assert session.settle() and not asked
     session.read(True)
-    assert session.settle() and (session.code.value, session.python.value) == (session.document.name, "source")
+    assert session.settle() and (session.code.value, session.python.value) == (
+        session.document.name,
+        "source",
+    )
     session.do(RENAME)
     assert session.settle() and session.code.value == "other"
     session.set_trip_counts({"k_tiles": 5})

@@ -18,10 +18,11 @@ from warpdraft.app.views.minimap import BINS, Minimap, density
 from warpdraft.app.views.timeline import drawing
 from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.app.views.timeline_lanes import interleaved, joined, pinned
+from warpdraft.app.views.timeline_order import MARK
 from warpdraft.app.views.timeline_search import matches, measure
 from warpdraft.app.views.timeline_svg import timeline_svg
 from warpdraft.app.views.words import op_text
-from warpdraft.core.simulate import simulate, to_perfetto
+from warpdraft.core.simulate import SM90_COSTS, simulate, to_perfetto
 from warpdraft.core.tree import ops_of
 
 _spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
@@ -192,4 +193,24 @@ def test_a_measured_trace_has_a_table_too():
     assert pane.table()["mode"] == "measured"
     pane.receive({"do": "mode", "mode": "none"})
     assert pane.table()["rows"] == []
+    session.close()
+
+
+def test_waits_that_come_in_another_order_are_found():
+    """A trace of slower copies, which hold up the products: each such wait says so, in both drawings."""
+    tools = replace(QUIET, predict=TOOLS.predict)
+    session = Session(DOCUMENT, None, tools, analyst=lambda: Here(tools))
+    pane = TimelinePane(session, lambda: None, lambda message: None)
+    pane.receive({"do": "load", "name": "same", "text": TOOLS.trace(DOCUMENT, dict(session.trip_counts))})
+    assert session.settle() and pane.view()["measured"]["differs"] == 0
+    slow = simulate(DOCUMENT, session.trip_counts, replace(SM90_COSTS, tma_bytes_per_cycle=20))
+    pane.receive({"do": "load", "name": "slow", "text": json.dumps(to_perfetto(slow))})
+    assert session.settle()
+    measured = pane.view()["measured"]
+    assert measured["differs"] > 0
+    pane.receive({"do": "find", "text": measured["mark"]})
+    assert pane.view()["found"] >= 2 * measured["differs"]
+    shown = pane._shown
+    said = {op for op, about in zip(shown.waits["op"], shown.waits["about"], strict=True) if MARK in about}
+    assert said == {"math.00", "math.04"}  # the waits for a stage to be full, and for the products
     session.close()

@@ -49,7 +49,7 @@ const Tools = memo(["data"], function Tools({ data, send }) {
       <span class="space" />
       <Legend />
       <Lanes lanes={data.lanes} pin={(lane) => ask("pin", { lane })} />
-      {measured ? <MeasuredTrace measured={measured} ask={ask} /> : <Load ask={ask} />}
+      {measured ? <MeasuredTrace measured={measured} ask={ask} /> : <Load ask={ask} send={send} />}
       <select class="small" aria-label="Export the timeline" value="" onChange={(e) => { ask("export", { as: e.currentTarget.value }); e.currentTarget.value = ""; }}>
         <option value="">Export…</option>
         <option value="perfetto">Perfetto trace</option>
@@ -84,7 +84,7 @@ function Lanes({ lanes, pin }) {
   );
 }
 
-function Load({ ask }) {
+function Load({ ask, send }) {
   const field = useRef(null);
   const take = async (event) => {
     const [file] = event.currentTarget.files;
@@ -94,6 +94,7 @@ function Load({ ask }) {
     <>
       <input type="file" class="hidden" accept=".json,application/json" tabIndex={-1} aria-label="Measured trace" ref={field} onChange={take} />
       <Button kind="small" label="Measured trace" title="Lay a measured trace over the prediction: Chrome or Perfetto JSON, its events named by op and lane" onClick={() => field.current.click()}>Measured…</Button>
+      <Button kind="small" label="Profile on the GPU" title="Run the profile build on this machine's GPU, and lay what it measures over the prediction" onClick={() => send({ type: "profile" })}>Profile</Button>
     </>
   );
 }
@@ -104,6 +105,8 @@ function MeasuredTrace({ measured, ask }) {
       <select class="small" aria-label="What is shown" value={measured.mode} onChange={(e) => ask("mode", { mode: e.currentTarget.value })}>
         <option value="both">Both</option><option value="predicted">Predicted</option><option value="measured">Measured</option>
       </select>
+      {measured.differs > 0 && <Button kind="small" label="Waits in another order" title="Outline the waits that are held up in the measurement only, or in the prediction only: there the two differ in what comes first"
+        onClick={() => ask("find", { text: measured.mark })}>{`${measured.differs} in another order`}</Button>}
       <label class="trip" title="Cycles a microsecond"><span>cycles/µs</span>
         <Typed value={String(measured.clock)} hint="file" commit={(value) => ask("clock", { value })} size={5} numeric /></label>
       <Button kind="small bare" icon="close" label="Take the measured trace away" onClick={() => ask("mode", { mode: "none" })} />
