@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warpdraft.core.document import Document, Engine, Kernel, Parameters, Resource, Space, Value, Work
+from warpdraft.core.document import Document, Engine, Kernel, Parameters, Resource, Space, Task, Value, Work
 from warpdraft.core.expressions import symbols_of
 from warpdraft.core.footprints import engine_of
 
+HOPPER, BLACKWELL = ("sm_90a",), ("sm_100a",)
+TARGETS = (*HOPPER, *BLACKWELL)  # that stock bodies are for
 NAME, NAMES, INTEGER, INTEGERS, WORD = "name", "names", "integer", "integers", "word"
 
 
@@ -36,12 +38,21 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A stock body: the engine that a work with it must have, and its parameters."""
+    """A stock body: the engine that a work with it must have, its parameters, the targets that have its instructions.
+
+    Its name starts with the architecture that brought them: "sm90" bodies are for later targets too, unless they say so."""
 
     engine: Engine
     parameters: tuple[Parameter, ...] = ()
+    targets: tuple[str, ...] = TARGETS
 
 
+MMA = (
+    Parameter("a", NAME),
+    Parameter("b", NAME),
+    Parameter("tile", INTEGERS, 3),
+    Parameter("overwrite", WORD, default="never", words=("first_iter", "always", "never")),
+)
 BAND_WITHOUT_QUEUE = 8  # neighbouring CTAs share rows of A and columns of B in the L2 cache
 BAND_OF_A_QUEUE = 1  # row after row
 COPY = (
@@ -50,22 +61,22 @@ COPY = (
     Parameter("coords", NAMES, 2),
     Parameter("part", NAME, default=""),
 )
+SUBTILES = (Parameter("subtiles", INTEGER, optional=True),)
 BODIES = {
     "sm90.tile_coords": Body(Engine.WARP, (Parameter("band", INTEGER, default=BAND_WITHOUT_QUEUE),)),
     "sm90.tma_load": Body(Engine.TMA, COPY),
-    "sm90.wgmma": Body(
-        Engine.WGMMA,
-        (
-            Parameter("a", NAME),
-            Parameter("b", NAME),
-            Parameter("tile", INTEGERS, 3),
-            Parameter("overwrite", WORD, default="never", words=("first_iter", "always", "never")),
-        ),
-    ),
-    "sm90.read_fragment": Body(Engine.WARP, (Parameter("subtiles", INTEGER, optional=True),)),
-    "sm90.store_fragment": Body(Engine.WARP),
+    "sm90.wgmma": Body(Engine.WGMMA, MMA, HOPPER),
+    "sm90.read_fragment": Body(Engine.WARP, SUBTILES, HOPPER),
+    "sm90.store_fragment": Body(Engine.WARP, targets=HOPPER),
     "sm90.bulk_store": Body(Engine.BULK_STORE, COPY),
+    "sm100.tcgen05_mma": Body(Engine.TCGEN05, MMA, BLACKWELL),
+    "sm100.tmem_load": Body(Engine.TCGEN05_LD, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
+    "sm100.store_fragment": Body(Engine.WARP, targets=BLACKWELL),
 }
+
+
+MULTIPLY = ("sm90.wgmma", "sm100.tcgen05_mma")  # bodies that read rows of A and B from shared memory
+STORE = ("sm90.store_fragment", "sm100.store_fragment")  # bodies that write rows of the accumulator to it
 
 
 def read(work: Work, name: str) -> Value:
@@ -80,9 +91,11 @@ def read(work: Work, name: str) -> Value:
     return value
 
 
-def check(resource: Resource, work: Work) -> None:
-    """The engine of ``work`` and all its parameters. Raises StockError."""
+def check(document: Document, resource: Resource, work: Work) -> None:
+    """The engine of ``work``, all its parameters, and the document's target. Raises StockError."""
     body = BODIES[work.body]
+    if document.target not in body.targets:
+        raise StockError(f"is for {' and '.join(body.targets)}, not for {document.target}")
     if engine_of(resource, work) is not body.engine:
         raise StockError(f"needs engine {body.engine.value!r}, not {engine_of(resource, work).value!r}")
     known = [p.name for p in body.parameters]
@@ -138,10 +151,8 @@ def output_tile(parameters: Parameters) -> tuple[int, int]:
 
 
 def accumulator_tile(document: Document) -> tuple[int, int]:
-    """Rows and columns of the accumulator tile of the document's wgmma. Raises StockError."""
-    found = {
-        read(work, "tile")[:2] for r in document.resources for work in r.works if work.body == "sm90.wgmma"
-    }
+    """Rows and columns of the accumulator tile of the document's products. Raises StockError."""
+    found = {read(work, "tile")[:2] for r in document.resources for work in r.works if work.body in MULTIPLY}
     if len(found) != 1:
         raise StockError(f"subtiles need one accumulator tile, the document has {len(found)}")
     return found.pop()
@@ -174,6 +185,52 @@ def warpgroups_over(warp_idx: int, warps: int, tile: Sequence[int]) -> tuple[int
     if m % (INSTRUCTION_M * down) or n % across or wide % 8 or not 8 <= wide <= 256:
         raise StockError(f"{groups} warpgroups cannot share a tile of {m} x {n}")
     return down, across
+
+
+UMMA_M, UMMA_K = (
+    128,
+    16,
+)  # PTX ISA, tcgen05.mma, kind::f16: M = 128 by one CTA fills all lanes; K is always 16
+
+
+def check_umma(tile: Sequence[int]) -> None:
+    """Whether one instruction of one CTA makes ``tile`` (m, n), k steps of 16 each. Raises StockError."""
+    m, n, k = tile
+    if m != UMMA_M:
+        raise StockError(f"m is {m}; a CTA's tile has {UMMA_M} rows, one for each lane of tensor memory")
+    if n % 16 or not 16 <= n <= 256:
+        raise StockError(f"n = {n} is not a multiple of 16 from 16 to 256")
+    if k % UMMA_K:
+        raise StockError(f"k = {k} is not a multiple of {UMMA_K}")
+
+
+def umma_tile(accumulator: Resource) -> tuple[int, int, int]:
+    """The tile of the products that fill ``accumulator`` in tensor memory. Raises StockError."""
+    found = {read(work, "tile") for work in accumulator.works if work.body == "sm100.tcgen05_mma"}
+    if len(found) != 1:
+        raise StockError(f"{accumulator.name} is filled with {len(found)} tiles of tcgen05 MMAs, not one")
+    return found.pop()
+
+
+WIDEST_LOAD = 128  # PTX ISA, tcgen05.ld.32x32b: .x1 to .x128 columns, a power of two
+LEAST_LOAD = 16  # columns: of 2 bytes, the narrowest swizzle of a row in shared memory
+
+
+def loaded_columns(accumulator: Resource, work: Work, subtile: object, task: Task) -> int:
+    """Columns that one load of a part of the accumulator brings. Raises StockError."""
+    if task.num_warps != 4:
+        raise StockError(
+            f"needs four warps, one for each quarter of tensor memory's lanes; task {task.name} has {task.num_warps}"
+        )
+    wide, count = umma_tile(accumulator)[1], read(work, "subtiles")
+    columns = wide // count
+    if wide % count or columns & (columns - 1) or not LEAST_LOAD <= columns <= WIDEST_LOAD:
+        raise StockError(
+            f"{wide} columns in {count} parts: a part must be a power of two from {LEAST_LOAD} to {WIDEST_LOAD} columns"
+        )
+    if type(subtile) is not int or not 0 <= subtile < count:
+        raise StockError(f"subtile must be a constant from 0 to {count - 1}, not {subtile!r}")
+    return columns
 
 
 def minimums(document: Document, kernel: Kernel) -> dict[str, int]:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .document import Document, Resource, Space
+from .document import Document, OpKind, Resource, Space
 from .occupancy import ctas_per_sm, smem_share
 from .pipeline_groups import sharers
+from .tree import ops_of
 
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
+ADDRESS_BYTES = (
+    8  # for the 32-bit address that tcgen05.alloc writes to shared memory; as an mbarrier, to keep alignment
+)
 TMEM_CAPACITY = 512  # columns
 LEAST_COLUMNS = 32  # of one tcgen05.alloc, which takes a power of two (PTX ISA)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """First byte (column) of each stored resource, the bytes of the mbarriers in front of them, and the totals."""
+    """First byte (column) of each stored resource, the bytes of the mbarriers in front of them, and the totals.
+
+    ``addresses``: by the target of each allocation of tensor memory ("" for all of it), the byte that its address is
+    written to."""
 
     offsets: dict[str, int]
     barrier_bytes: int
     smem_bytes: int
     tmem_columns: int
+    addresses: dict[str, int] = field(default_factory=dict)
 
 
 def smem_capacity(document: Document) -> int:
@@ -36,7 +44,8 @@ def tmem_capacity(document: Document) -> int:
 
 
 def layout(document: Document) -> Layout:
-    """Mbarriers first, then resources in document order, each aligned; the phases of an alias group overlap."""
+    """Mbarriers first, then addresses of tensor memory, then resources in document order, each aligned; the phases of an
+    alias group overlap."""
     barriers = sum(
         r.pipeline.stages
         for r in document.resources
@@ -45,9 +54,17 @@ def layout(document: Document) -> Layout:
     )
     barriers += sum(m.stages for m in document.mbarriers)
     offsets: dict[str, int] = {}
-    smem = _place(document, Space.SMEM, barriers * MBARRIER_BYTES, offsets)
+    front = barriers * MBARRIER_BYTES
+    addresses = {target: front + ADDRESS_BYTES * i for i, target in enumerate(_allocations(document))}
+    smem = _place(document, Space.SMEM, front + ADDRESS_BYTES * len(addresses), offsets)
     tmem = _place(document, Space.TMEM, 0, offsets)
-    return Layout(offsets, barriers * MBARRIER_BYTES, smem, tmem)
+    return Layout(offsets, front, smem, tmem, addresses)
+
+
+def _allocations(document: Document) -> list[str]:
+    """What the schedule allocates of tensor memory, each once."""
+    ops = (op for task in document.tasks for op in ops_of(task))
+    return list(dict.fromkeys(op.target for op in ops if op.kind is OpKind.TMEM_ALLOC))
 
 
 def _place(document: Document, space: Space, base: int, offsets: dict[str, int]) -> int:

@@ -12,7 +12,19 @@ from .errors import LoweringError
 from .operations import lower_moves, lower_operation
 from .syntax import Expression, For, If, Statement, assign, binary, call, compare, expression
 from .task import Frame, TaskBuilder
+from .tensor_memory import meetings, reads_before
 from .works import lower_work
+
+
+def lower_schedule(task: TaskBuilder) -> tuple[Statement, ...]:
+    """The statements of the whole task, with the reads of tensor memory's address between those of its top."""
+    lines: list[Statement] = []
+    met: set[str] = set()
+    for node in task.task.body:
+        lowered = lower_node(task, node)
+        lines += [*reads_before(task, met), *lowered]
+        met |= set(meetings(node))
+    return tuple(lines)
 
 
 def lower_block(task: TaskBuilder, nodes: Sequence[Node]) -> tuple[Statement, ...]:

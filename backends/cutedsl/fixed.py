@@ -26,7 +26,7 @@ IMPORTS = (
     (("cuda",), "import cuda.bindings.driver as cuda"),
     (("cutlass",), "import cutlass"),
     (("Int32", "Int64", "Uint32", "cute"), "from cutlass import {}"),
-    (("OperandMajorMode", "cpasync", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
+    (("OperandMajorMode", "cpasync", "tcgen05", "warp", "warpgroup"), "from cutlass.cute.nvgpu import {}"),
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )
 

@@ -144,6 +144,11 @@ def _record_constants(module: Module) -> Iterator[Statement]:
 
 
 def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement, ...]:
+    """The parts of the prelude that the kernel uses, or that such a part uses."""
+    texts = {name: definition("prelude", name) for name in functions("prelude") if name != "Ops"}
+    names = names | names_in(operations(methods, build))
+    while more := {n for t in names & texts.keys() for n in names_in(texts[t])} & texts.keys() - names:
+        names |= more
     parts: list[Statement] = []
     for name in functions("prelude"):
         if name == "Ops":
@@ -151,7 +156,7 @@ def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement,
                 parts += [Blank(2) if parts else Blank(0), Verbatim(definition(build, WRAPPERS[build]))]
             parts += [Blank(2) if parts else Blank(0), Verbatim(operations(methods, build))]
         elif name in names:
-            parts += [Blank(2) if parts else Blank(0), Verbatim(definition("prelude", name))]
+            parts += [Blank(2) if parts else Blank(0), Verbatim(texts[name])]
     return tuple(parts)
 
 

@@ -10,7 +10,7 @@ from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.interleave import PLAIN
 from warpdraft.core.tree import walk
 
-from ..vocabulary import StockError, output_tile
+from ..vocabulary import TARGETS, StockError, output_tile
 from .dtypes import DType, kernel_dtype
 from .errors import LoweringError
 from .fixed import reserved
@@ -77,8 +77,10 @@ class Module:
     def __post_init__(self) -> None:
         if self.document.kernel is None:
             raise LoweringError("the document says nothing of its tensors and sizes (no kernel)")
-        if self.document.target != "sm_90a":
-            raise LoweringError(f"there are no bodies for target {self.document.target!r}, only for 'sm_90a'")
+        if self.document.target not in TARGETS:
+            raise LoweringError(
+                f"there are no bodies for target {self.document.target!r}, only for {' and '.join(TARGETS)}"
+            )
         if per_tile := [s.name for s in self.document.symbols if s.per_tile]:
             raise LoweringError(f"trip counts that differ from tile to tile are not lowered ({per_tile[0]})")
         if self.document.cluster != (1, 1, 1):

@@ -26,6 +26,7 @@ from .syntax import (
     run,
 )
 from .task import CONSUMER, PRODUCER, TaskBuilder
+from .tensor_core import TENSOR_CORE
 
 Lowered = tuple[Statement, ...]
 
@@ -39,7 +40,7 @@ def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
         return PIPELINE[op.kind](task, op, resource)
     if op.kind in UNSUPPORTED:
         raise LoweringError(f"{op.kind.value} is not lowered: leave it out, and the prologue does it", op.id)
-    if op.kind not in OTHER:
+    if op.kind not in OTHER or task.document.target not in TARGETS.get(op.kind, (task.document.target,)):
         raise LoweringError(
             f"{op.kind.value} is not lowered: {task.document.target} has no stock form of it", op.id
         )
@@ -107,7 +108,7 @@ def _release(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
 def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression) -> Lowered:
     """The arrivals that this task's warps make: see `core.arrivals.arrivals_by`."""
     if signal == Signal.COMMIT:
-        raise LoweringError("tcgen05 commits do not exist on sm_90a", op.id)
+        return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
     if signal == Signal.CP_ASYNC:
         raise LoweringError(
             "arrivals of cp.async copies are not lowered: no stock body makes such copies", op.id
@@ -166,6 +167,8 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
     if op.kind is OpKind.MBARRIER_TRY_WAIT:
         raise LoweringError(f"a peek at the raw mbarrier {mbarrier.name} is not lowered", op.id)
     barrier = binary(task.module.storage.rings[mbarrier.name], "+", task.integer(op, stage))
+    if op.kind is OpKind.TCGEN05_COMMIT:
+        return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
     if op.kind is OpKind.MBARRIER_ARRIVE:
         return (
             Line(task.operation("arrive_count", op, barrier, 1 if op.count is None else op.count), op=op.id),
@@ -221,6 +224,10 @@ PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
     OpKind.TRY_ACQUIRE: _try("try_acquire", "acquire"),
     OpKind.TRY_WAIT: _try("try_wait", "wait"),
 }
+TARGETS = {
+    OpKind.WGMMA_FENCE: ("sm_90a",),
+    **dict.fromkeys((*TENSOR_CORE, OpKind.TCGEN05_COMMIT), ("sm_100a",)),
+}
 UNSUPPORTED = (OpKind.MBARRIER_INIT, OpKind.MBARRIER_INVAL, OpKind.FENCE_MBARRIER_INIT)
 OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.GROUP_COMMIT: _group,
@@ -233,10 +240,12 @@ OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.MBARRIER_ARRIVE_EXPECT: _raw,
     OpKind.MBARRIER_WAIT: _raw,
     OpKind.MBARRIER_TRY_WAIT: _raw,
+    OpKind.TCGEN05_COMMIT: _raw,
     OpKind.FENCE_PROXY_ASYNC: _simple("fence_proxy_async"),
     OpKind.SYNC_WARP: _simple("sync_warp"),
     OpKind.WGMMA_FENCE: _simple("wgmma_fence"),
     OpKind.CLUSTER_SYNC: _simple("cluster_sync"),
     OpKind.CLUSTER_ARRIVE: _simple("cluster_arrive"),
     OpKind.CLUSTER_WAIT: _simple("cluster_wait"),
+    **TENSOR_CORE,
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import cutlass
 from cutlass import Int32, cute
-from cutlass.cute.nvgpu import cpasync, warpgroup
+from cutlass.cute.nvgpu import OperandMajorMode, cpasync, tcgen05, warpgroup
 
 DTYPE = cutlass.Float16
 
@@ -121,6 +121,60 @@ class Ops:
         """Wait until all but the newest `pending` groups are complete."""
         warpgroup.wait_group(pending)
 
+    # -- tcgen05
+    def mma(self, op, instruction, columns, a, b, accumulate, step):
+        """The product from `columns` of tensor memory on, plus what is there where `accumulate` holds."""
+        mma = cute.make_tiled_mma(instruction)
+        tile = mma.make_fragment_C(mma.partition_shape_C(instruction.shape_mnk[:2]))
+        acc = cute.make_tensor(columns, tile.layout)
+        mma.set(tcgen05.Field.ACCUMULATE, accumulate)
+        for i in range(cute.size(a, mode=[2])):
+            cute.gemm(mma, acc, a[None, None, i], b[None, None, i], acc)
+            mma.set(tcgen05.Field.ACCUMULATE, True)
+
+    @cute.jit
+    def commit_umma(self, op: cutlass.Constexpr, barrier: cute.Pointer, step: Int32):
+        """One arrival when all that this thread has issued is done."""
+        with cute.arch.elect_one():
+            tcgen05.commit(barrier)
+
+    def tmem_alloc(self, op, columns, address, pair, step):
+        """This warp allocates; where it got them is written to shared memory."""
+        cute.arch.alloc_tmem(columns, address, is_two_cta=pair)
+
+    def tmem_relinquish(self, op, pair, step):
+        cute.arch.relinquish_tmem_alloc_permit(is_two_cta=pair)
+
+    def tmem_dealloc(self, op, columns, start, pair, step):
+        cute.arch.dealloc_tmem(start, columns, is_two_cta=pair)
+
+    def tmem_load(self, op, copy, lane, start, columns, step):
+        """The columns of this thread's lane, in registers once the warp has waited for its loads."""
+        source = copy.get_slice(lane).partition_S(columns_at(start, columns))
+        values = cute.make_rmem_tensor(((columns, 1), 1, 1), cutlass.Float32)
+        cute.copy(copy, source, values)
+        return values
+
+    def wait_tmem_loads(self, op, step):
+        cute.arch.fence_view_async_tmem_load()
+
+    def wait_tmem_stores(self, op, step):
+        cute.arch.fence_view_async_tmem_store()
+
+    def tcgen05_fence_before(self, op, step):
+        """What this thread did in tensor memory comes before the barrier that follows."""
+        cute.arch.inline_ptx("tcgen05.fence::before_thread_sync;")
+
+    def tcgen05_fence_after(self, op, step):
+        """What this thread does in tensor memory comes after the barrier before."""
+        cute.arch.inline_ptx("tcgen05.fence::after_thread_sync;")
+
+    def store_row(self, op, copy, fragment, target, step):
+        """Convert to the target's type and store this thread's row."""
+        out = cute.make_rmem_tensor(fragment.shape, target.element_type)
+        out.store(fragment.load().to(target.element_type))
+        cute.copy(copy, copy.retile(out), target)
+
     # -- registers to shared memory
     def read_fragment(self, op, acc, subtile, subtiles, step):
         """The columns of one of `subtiles` equal parts of the accumulator: a view, nothing moves."""
@@ -165,10 +219,11 @@ class Ops:
 
 
 def swizzled(rows, columns):
-    """One stage of rows x columns, rows contiguous, in the widest swizzle that divides a row: what wgmma reads."""
+    """One stage of rows x columns, rows contiguous, in the widest swizzle that divides a row: what tensor cores read."""
     bits = columns * DTYPE.width
-    kind = next(k for k, unit in (("K_SW128", 1024), ("K_SW64", 512), ("K_SW32", 256)) if bits % unit == 0)
-    atom = warpgroup.make_smem_layout_atom(getattr(warpgroup.SmemLayoutAtomKind, kind), DTYPE)
+    swizzle, unit = next((s, u) for s, u in ((3, 1024), (2, 512), (1, 256)) if bits % u == 0)
+    rows_of_8 = cute.make_layout((8, unit // DTYPE.width), stride=(unit // DTYPE.width, 1))
+    atom = cute.make_composed_layout(cute.make_swizzle(swizzle, 4, 3), 0, rows_of_8)
     return cute.tile_to_shape(atom, (rows, columns), order=(0, 1))
 
 
@@ -192,6 +247,33 @@ def partition(atom, staged, tiles, tile):
     tiled = cute.local_tile(tiles, tile, (None,) * len(tile))
     smem, gmem = cute.group_modes(staged, 0, 2), cute.group_modes(tiled, 0, len(tile))
     return cpasync.tma_partition(atom, 0, cute.make_layout(1), smem, gmem)
+
+
+def descriptors(staged):
+    """The descriptors of (rows, columns, stage) in shared memory, by (.., 16 columns, stage): the same for A and for B."""
+    source, major = tcgen05.OperandSource.SMEM, OperandMajorMode.K
+    shape = (128, cute.size(staged, mode=[0]), 16)
+    one = tcgen05.MmaF16BF16Op(DTYPE, cutlass.Float32, shape, tcgen05.CtaGroup.ONE, source, major, major)
+    mma = cute.make_tiled_mma(one)
+    return mma.make_fragment_B(mma.get_slice(0).partition_B(staged))
+
+
+def columns_at(start, columns):
+    """All lanes of `columns` columns of tensor memory: an address has the lane in its upper half."""
+    return cute.make_tensor(start, cute.make_layout((128, columns), stride=(1 << 16, 1)))
+
+
+def tmem_loads(columns):
+    """The copy of `columns` columns to registers, a lane for each of 128 threads."""
+    atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(columns)), cutlass.Float32)
+    anywhere = cute.make_ptr(cutlass.Float32, 0, cute.AddressSpace.tmem, assumed_align=16)
+    return tcgen05.make_tmem_copy(atom, columns_at(anywhere, columns))
+
+
+def row_stores(loads):
+    """The copy of what `loads` brought to shared memory, 16 bytes at a time."""
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), DTYPE, num_bits_per_copy=128)
+    return cute.make_tiled_copy_D(atom, loads)
 
 
 @cute.jit

@@ -10,7 +10,7 @@ from warpdraft.core.document import Document, Task
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.registers import entry_registers
 
-from .control import lower_block
+from .control import lower_schedule
 from .errors import LoweringError
 from .module import Module
 from .syntax import Blank, Comment, Expression, If, Statement, compare, run
@@ -80,7 +80,7 @@ def _role_body(module: Module, role: Role) -> tuple[Statement, ...]:
 
 def _task(module: Module, role: Role, task: Task) -> tuple[Statement, ...]:
     builder = TaskBuilder(module, task)
-    body = lower_block(builder, task.body)
+    body = lower_schedule(builder)
     last = task.warp_idx + task.num_warps - 1
     warps = f"warp {task.warp_idx}" if task.num_warps == 1 else f"warps {task.warp_idx} to {last}"
     opening = builder.opening()

@@ -12,6 +12,7 @@ from warpdraft.core.layout import MBARRIER_BYTES, layout
 from warpdraft.core.raw_counts import derived_raw_count
 from warpdraft.core.tree import walk
 
+from ..vocabulary import MULTIPLY, STORE
 from .dtypes import DType
 from .errors import LoweringError
 from .names import Names
@@ -72,6 +73,8 @@ class Storage:
     swizzled: frozenset[str]
     barriers: dict[tuple[str, str], int] = field(default_factory=dict)  # (name, side) -> number of stage 0
     rings: dict[str, str] = field(default_factory=dict)  # resource or raw mbarrier -> variable
+    addresses: dict[str, str] = field(default_factory=dict)  # allocation of tensor memory -> variable
+    places: dict[str, int] = field(default_factory=dict)  # the same -> byte that its address is written to
     views: dict[tuple[str, str], SmemView] = field(default_factory=dict)
 
     @classmethod
@@ -79,7 +82,9 @@ class Storage:
         """The storage of ``document`` before any view is asked for."""
         swizzled = swizzled_resources(document)
         places = layout(_aligned(document, swizzled))
-        self = cls(document, dtype, names, places.smem_bytes, places.offsets, swizzled)
+        self = cls(
+            document, dtype, names, places.smem_bytes, places.offsets, swizzled, places=places.addresses
+        )
         number = 0
         for resource in document.resources:
             if resource.pipeline:
@@ -91,6 +96,8 @@ class Storage:
             self.barriers[mbarrier.name, "raw"] = number
             number += mbarrier.stages
             self.rings[mbarrier.name] = names.new(mbarrier.name)
+        for target in places.addresses:
+            self.addresses[target] = names.new(f"{target or 'tensor_memory'}_address")
         return self
 
     def view(self, resource: Resource, part: str, tile: tuple[int, int], op: str) -> SmemView:
@@ -168,6 +175,9 @@ class Storage:
             elif side == "full":
                 empty = binary("barriers", "+", self.barriers[name, "empty"])
                 yield assign(self.rings[name], call("Ring", binary("barriers", "+", number), empty))
+        for target, byte in self.places.items():
+            place = binary("smem", "+", byte)
+            yield assign(self.addresses[target], call("cute.recast_ptr", place, dtype="Int32"))
         for view in sorted(self.views.values(), key=lambda v: (v.offset, v.resource)):
             place = binary("smem", "+", view.offset)
             yield assign(
@@ -224,7 +234,7 @@ def _aligned(document: Document, swizzled: frozenset[str]) -> Document:
 
 
 def swizzled_resources(document: Document) -> frozenset[str]:
-    """The resources that wgmma reads or stmatrix writes: their rows are swizzled."""
+    """The resources that the tensor core reads or fragments are stored in: their rows are swizzled."""
     found: set[str] = set()
     for task in document.tasks:
         viewed: dict[str, str] = {}
@@ -235,9 +245,9 @@ def swizzled_resources(document: Document) -> frozenset[str]:
             resource, work = named
             if work.view:
                 viewed |= dict.fromkeys(op.results, resource.name)
-            if work.body.endswith(".wgmma"):
+            if work.body in MULTIPLY:
                 found |= {viewed[v.name] for _, v in op.args if getattr(v, "name", None) in viewed}
-            if work.body.endswith(".store_fragment"):
+            if work.body in STORE:
                 found.add(resource.name)
     return frozenset(found)
 

@@ -48,6 +48,7 @@ class TaskBuilder:
         ] = []  # partitions of bulk copies, by the order of their tensors
         self.set_up: list[Statement] = []
         self.state: list[Statement] = []  # set-up lines of what the schedule moves: cursors, the work tile
+        self.reads: list[tuple[str, Op, Statement]] = []  # of tensor memory's address: target, for which op
         self.loops: list[Frame] = []
         self.warp: int | None = None  # the elected warp, where one is
         self.lane = False  # whether one lane was elected

@@ -7,8 +7,8 @@ from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_work
 
 from .. import vocabulary
+from .bodies import BODIES
 from .bodies.body import WorkCall
-from .bodies.sm90 import BODIES
 from .errors import LoweringError
 from .syntax import Comment, Line, Statement, assign, binary, expression
 from .task import TaskBuilder
@@ -28,12 +28,13 @@ def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
     body = BODIES.get(work.body)
     if body is None:
         what = f"{resource.name}.{work.name}"
-        known = ", ".join(sorted(BODIES))
+        target = task.document.target
+        known = ", ".join(sorted(n for n in BODIES if target in vocabulary.BODIES[n].targets))
         if not work.body:
             raise LoweringError(f"{what} has no body; stock bodies are {known}", op.id)
         raise LoweringError(f"{what}: body {work.body!r} is not one of {known}", op.id)
     call = WorkCall(task, op, resource, work)
-    call.stock(vocabulary.check, resource, work)
+    call.stock(vocabulary.check, task.document, resource, work)
     return body.lower(call)
 
 

@@ -15,7 +15,7 @@ from warpdraft.core.footprints import stage_bytes
 from .. import vocabulary
 from .dtypes import Dtype
 from .launch import GlobalTensor, Launch
-from .memory import SharedMemory
+from .memory import SharedMemory, TensorMemory
 from .outcome import EmulationError
 
 T = TypeVar("T")
@@ -56,10 +56,13 @@ class WarpState:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One execution of a work: by ``warp`` of ``task`` in ``cta``, with ``args`` as they were when it was issued."""
+    """One execution of a work: by ``warp`` of ``task`` in ``cta``, with ``args`` as they were when it was issued.
+
+    ``results`` are what the tokens of an asynchronous work stand for: its completion fills them in."""
 
     launch: Launch
     memory: SharedMemory
+    tensor_memory: TensorMemory
     state: WarpState
     cta: int
     task: Task
@@ -71,6 +74,7 @@ class Call:
     loops: tuple[tuple[Loop, int], ...]
     values: dict[str, int]
     args: dict[str, Any]
+    results: tuple[Any, ...] = ()
 
     @property
     def warp_name(self) -> str:
@@ -165,6 +169,21 @@ class Call:
             )
         return self.memory.read_async(offset, wanted).view(dtype.storage).reshape(shape)
 
+    def columns(self, resource: str, stage: int, size: int, first: int = 0) -> np.ndarray:
+        """``size`` columns of tensor memory, from column ``first`` of a stage on: all lanes, as they are now."""
+        offset = self.launch.columns.get(resource)
+        if offset is None:
+            raise self.error(f"uses {resource}, which has no columns of tensor memory")
+        wide = stage_bytes(self.launch.resources[resource])
+        if first + size > wide:
+            raise self.error(
+                f"uses columns {first} to {first + size} of {resource}, whose stages have {wide}"
+            )
+        low = offset + stage * wide + first
+        if not self.tensor_memory.usable(low, low + size):
+            return np.full((TensorMemory.LANES, size), np.nan, np.float32)  # of nobody, or of another CTA
+        return self.tensor_memory.cells[:, low : low + size]
+
     def index(self, kind: str) -> int | None:
         """The value of the innermost loop variable of this kind ("domain" or "tile"); None outside such a loop."""
         for loop, i in reversed(self.loops):
@@ -188,7 +207,8 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Body:
     """The NumPy twin of stock body ``name``. ``run`` gives the values of the work's tokens; an asynchronous work runs when
-    it completes."""
+    it completes, and ``start`` gives what its tokens stand for from its issue on."""
 
     name: str
     run: Callable[[Call], tuple[Any, ...] | None]
+    start: Callable[[Call], tuple[Any, ...]] | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warpdraft.core import phases
+from warpdraft.core.allocations import allocated
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
 from warpdraft.core.expressions import evaluate
 from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
+from warpdraft.core.tensor_core import COMMITTED
 from warpdraft.core.tree import find_task, find_work, placed
 
 from ..vocabulary import StockError, check
@@ -15,20 +17,14 @@ from .blocked import explain
 from .bodies import BODIES
 from .call import Body, Call, View, WarpState
 from .launch import Launch
-from .memory import SharedMemory
+from .memory import SharedMemory, TensorMemory
 from .orders import Flight, Order
 from .outcome import Blocked, EmulationError
 
 BODILESS = (Space.QUEUE, Space.PDL)  # their works only steer: the emulator knows the tile order by itself
-TENSOR_CORE = (
-    EventKind.COMMIT_ARRIVE,
-    EventKind.DRAIN,
-    EventKind.FENCE_BEFORE,
-    EventKind.FENCE_AFTER,
-    EventKind.TMEM_ALLOC,
-    EventKind.TMEM_DEALLOC,
-    EventKind.TMEM_RELINQUISH,
-)
+TMEM_LIFE = (EventKind.TMEM_ALLOC, EventKind.TMEM_DEALLOC)
+IN_ORDER = (Engine.WGMMA, *COMMITTED)
+GROUPED = (Engine.WGMMA, Engine.BULK_STORE, Engine.CP_ASYNC)  # what async groups speak of
 MEETINGS = (EventKind.SYNC, EventKind.BAR_ARRIVE)
 
 
@@ -60,6 +56,8 @@ class Cta:
             order,
         )
         self.memory = SharedMemory(launch.smem_bytes, order.adverse)
+        owned = set() if allocated(launch.document) else None
+        self.tensor_memory = TensorMemory(launch.tmem_columns, owned)
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
         self.states = [
             phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
@@ -114,6 +112,8 @@ class Cta:
             return phases.passes(self.states[event.barrier], parity)
         if kind is EventKind.GROUP_WAIT or kind is EventKind.GROUP_WAIT_READ:
             return all(f.done for f in self._covered(warp, event))
+        if kind is EventKind.DRAIN:
+            return not self._undrained(warp, event)
         if kind is EventKind.SYNC and warp.joined >= 0:
             return phases.released(self.states[event.barrier], warp.joined)
         if kind is EventKind.CLUSTER_WAIT:
@@ -121,16 +121,21 @@ class Cta:
         return True
 
     def _completable(self) -> list[Flight]:
-        """Everything in flight, but wgmmas of a warp only in their order."""
+        """Everything in flight, but what a warp's tensor core does only in its order."""
         seen: set[int] = set()
         found = []
         for flight in self.flights:
-            if flight.engine is Engine.WGMMA:
+            if flight.engine in IN_ORDER:
                 if flight.warp in seen:
                     continue
                 seen.add(flight.warp)
             found.append(flight)
         return found
+
+    def _undrained(self, warp: Warp, event: Event) -> list[Flight]:
+        """What the tcgen05.wait ``event`` waits for."""
+        index = self.warps.index(warp)
+        return [f for f in self.flights if f.warp == index and f.engine is event.engine]
 
     def _covered(self, warp: Warp, event: Event) -> list[Flight]:
         """What the group wait ``event`` waits for."""
@@ -144,10 +149,16 @@ class Cta:
             event = warp.events[warp.position] if warp.position < len(warp.events) else None
             if event is not None and event.kind in (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ):
                 waiting.update(id(f) for f in self._covered(warp, event))
+            elif event is not None and event.kind is EventKind.DRAIN:
+                waiting.update(id(f) for f in self._undrained(warp, event))
             elif event is not None and event.kind is EventKind.WAIT:
                 waiting.add(-1 - event.barrier)
+        wanted = [f for f in self.flights if id(f) in waiting or any(-1 - b in waiting for b in f.barriers)]
+        queues = {
+            f.warp for f in wanted if f.engine in IN_ORDER
+        }  # what stands before one of them is needed too
         for flight in flights:
-            flight.needed = id(flight) in waiting or -1 - flight.barrier in waiting
+            flight.needed = flight in wanted or (flight.engine in IN_ORDER and flight.warp in queues)
 
     # -- steps --------------------------------------------------------------------------------------------------------
     def _step(self, index: int) -> None:
@@ -157,7 +168,7 @@ class Cta:
         if kind is EventKind.WORK or kind is EventKind.ASYNC:
             self._work(index, warp, event)
         elif kind in (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT, EventKind.EXPECT):
-            self._signal(event, event.number or 0, event.bytes)
+            self._signal(event.op, event.barriers, event.number or 0, event.bytes)
         elif kind is EventKind.GROUP_COMMIT:
             warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
         elif kind is EventKind.FENCE:
@@ -167,8 +178,12 @@ class Cta:
             warp.meetings += 1
         elif event.engine is Engine.CP_ASYNC and kind in (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE):
             raise EmulationError(f"{event.op}: arrivals of cp.async copies are not emulated")
-        elif kind in TENSOR_CORE:
-            raise EmulationError(f"{event.op}: tcgen05 is not emulated")
+        elif kind is EventKind.COMMIT_ARRIVE:
+            commit = Flight(index, Engine.TCGEN05, None, None, event.barriers, arrivals=event.number or 0)
+            self.flights.append(commit)
+        elif kind in TMEM_LIFE:
+            for access in event.accesses:
+                self.tensor_memory.own(access.low, access.high, kind is EventKind.TMEM_ALLOC)
         elif kind is EventKind.TENSORMAP_UPDATE:
             raise EmulationError(f"{event.op}: tensor maps that change are not emulated")
         elif kind in MEETINGS and warp.joined < 0:
@@ -188,19 +203,23 @@ class Cta:
                 f"{event.op} meets others at {barrier.name} who count differently: undefined, ignored"
             ] = None
 
-    def _signal(self, event: Event, arrivals: int, nbytes: int) -> None:
-        try:
-            self.states[event.barrier] = phases.arrive(self.states[event.barrier], arrivals, nbytes)
-        except phases.OverArrival:
-            name = self.program.barriers[event.barrier].name
-            self.notes[f"{event.op} arrives once too often on {name}: undefined, ignored"] = None
+    def _signal(self, op: str, barriers: tuple[int, ...], arrivals: int, nbytes: int = 0) -> None:
+        for barrier in barriers:
+            try:
+                self.states[barrier] = phases.arrive(self.states[barrier], arrivals, nbytes)
+            except phases.OverArrival:
+                name = self.program.barriers[barrier].name
+                self.notes[f"{op} arrives once too often on {name}: undefined, ignored"] = None
 
     def _complete(self, flight: Flight) -> None:
         self.flights.remove(flight)
-        flight.body.run(flight.call)
         flight.done = True
-        if flight.barrier >= 0:
-            self.states[flight.barrier] = phases.complete_tx(self.states[flight.barrier], flight.bytes)
+        if flight.body is None:
+            self._signal("a tcgen05.commit", flight.barriers, flight.arrivals)
+            return
+        flight.body.run(flight.call)
+        for barrier in flight.barriers:
+            self.states[barrier] = phases.complete_tx(self.states[barrier], flight.bytes)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def _work(self, index: int, warp: Warp, event: Event) -> None:
@@ -209,9 +228,12 @@ class Cta:
             return
         call = self._call(warp, event, place)
         if event.kind is EventKind.ASYNC:
-            flight = Flight(index, event.engine, place.body, call, event.barrier, event.bytes)
+            if place.body.start is not None:
+                call = replace(call, results=place.body.start(call))
+                warp.state.values.update(zip(place.op.results, call.results, strict=False))
+            flight = Flight(index, event.engine, place.body, call, event.barriers, event.bytes)
             self.flights.append(flight)
-            if event.engine is not Engine.TMA:
+            if event.engine in GROUPED:
                 warp.open.setdefault(event.engine, []).append(flight)
             return
         results = place.body.run(call) or ()
@@ -230,6 +252,7 @@ class Cta:
         return Call(
             self.launch,
             self.memory,
+            self.tensor_memory,
             warp.state,
             self.number,
             warp.task,
@@ -295,7 +318,7 @@ class Places:
             )
         if body is not None:
             try:
-                check(resource, work)
+                check(self._launch.document, resource, work)
             except StockError as error:
                 raise EmulationError(f"{op_id}: {work.body}: {error}") from None
         return Place(op, resource, work, body, loops)

@@ -18,7 +18,7 @@ from warpdraft.core.expressions import (
     symbols_of,
     unknown_operators,
 )
-from warpdraft.core.layout import layout, smem_capacity
+from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import walk
@@ -51,7 +51,9 @@ class Launch:
     parameters: dict[str, Value]
     tensors: dict[str, GlobalTensor]
     offsets: dict[str, int]  # first byte of each resource in shared memory
+    columns: dict[str, int]  # first column of each resource in tensor memory
     smem_bytes: int
+    tmem_columns: int
     grid: int
     work_tiles: int
 
@@ -143,9 +145,15 @@ def prepare(
         raise EmulationError(
             f"{placed.smem_bytes} bytes of shared memory are needed; a CTA has {smem_capacity(document)}"
         )
+    if placed.tmem_columns > tmem_capacity(document):
+        raise EmulationError(
+            f"{placed.tmem_columns} columns of tensor memory are needed; a CTA has {tmem_capacity(document)}"
+        )
     resources = {r.name: r for r in document.resources}
     offsets = {n: o for n, o in placed.offsets.items() if resources[n].space == "smem"}
-    return Launch(document, resources, taken, known, tensors, offsets, placed.smem_bytes, grid, work_tiles)
+    columns = {n: o for n, o in placed.offsets.items() if resources[n].space == "tmem"}
+    sizes = placed.smem_bytes, placed.tmem_columns
+    return Launch(document, resources, taken, known, tensors, offsets, columns, *sizes, grid, work_tiles)
 
 
 def _tile_counts(document: Document) -> set[str]:

@@ -1,4 +1,4 @@
-"""Shared memory of one CTA, as the two proxies see it."""
+"""Shared memory of one CTA, as the two proxies see it, and its tensor memory."""
 
 from __future__ import annotations
 
@@ -53,3 +53,27 @@ class SharedMemory:
         flat = np.ascontiguousarray(stored).view(np.uint8).reshape(-1)
         plane[offset : offset + flat.size] = flat
         return offset, offset + flat.size
+
+
+class TensorMemory:
+    """128 lanes of 32-bit columns. What nobody has written, or allocated, is NaN; ``owned``: the columns that are
+    allocated, or all of them (None) where the schedule does not say."""
+
+    LANES = 128
+
+    def __init__(self, columns: int, owned: set[int] | None) -> None:
+        self.cells = np.full((self.LANES, columns), np.nan, np.float32)
+        self._owned = owned
+
+    def own(self, low: int, high: int, owned: bool) -> None:
+        """Columns [low, high) are allocated, or freed: their content is gone."""
+        self.cells[:, low:high] = np.nan
+        if self._owned is not None:
+            change = self._owned.update if owned else self._owned.difference_update
+            change(range(low, high))
+
+    def usable(self, low: int, high: int) -> bool:
+        """Whether columns [low, high) may be touched now."""
+        return high <= self.cells.shape[1] and (
+            self._owned is None or self._owned.issuperset(range(low, high))
+        )

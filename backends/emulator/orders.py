@@ -1,10 +1,10 @@
 """Who moves next: random interleavings, and adversaries that move completions as far as the model allows.
 
-``random``: any warp or completion may come next. ``late-reads``: warps go first, and what reads shared memory (wgmma,
-stores) completes last, so that a stage which is given back too early is overwritten before it is read. ``late-writes``:
-warps go first, and copies into shared memory complete last, so that a stage which is read too early still holds the old
-bytes. ``eager``: what is started is done at once, so that a store which is started too early misses what other warps have
-yet to write, or to fence. The adversaries also let some warps run far ahead of others.
+``random``: any warp or completion may come next. ``late-reads``: warps go first, and what reads shared or tensor memory
+(MMAs, stores, loads) completes last, so that a stage which is given back too early is overwritten before it is read.
+``late-writes``: warps go first, and copies into shared memory complete last, so that a stage which is read too early still
+holds the old bytes. ``eager``: what is started is done at once, so that a store which is started too early misses what
+other warps have yet to write, or to fence. The adversaries also let some warps run far ahead of others.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from warpdraft.core.document import Engine
 from .call import Body, Call
 
 ORDERS = ("random", "late-reads", "late-writes", "eager")
-WRITERS = (Engine.TMA, Engine.CP_ASYNC)  # engines that write shared memory
+WRITERS = (Engine.TMA, Engine.CP_ASYNC, Engine.TCGEN05_ST)  # engines that write what others read
 CHANGE = 1 / 64  # how often the adversaries change which warps run ahead
 
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """An asynchronous op on its way. ``needed``: a warp is blocked until it is done."""
+    """An asynchronous op on its way, or, without a body, ``arrivals`` that a tcgen05.commit makes on ``barriers`` once all
+    before it are done. ``needed``: a warp is blocked until it is done."""
 
     warp: int
     engine: Engine
-    body: Body
-    call: Call
-    barrier: int
-    bytes: int
+    body: Body | None
+    call: Call | None
+    barriers: tuple[int, ...] = ()
+    bytes: int = 0
+    arrivals: int = 0
     done: bool = False
     needed: bool = False
 

@@ -16,6 +16,7 @@ from ..limits import TimeUp, in_time
 from ..machine import Machine
 from ..program import Stream
 from ..routes import TMA
+from ..tensor_memory import issued_as
 from ..tree import ops_of
 from ..unroll import WarpWalk, streams_of
 from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
@@ -116,6 +117,7 @@ class _Follower(WarpWalk):
             if (edge.upstream, "consumer") in self.brackets and edge.upstream != edge.downstream:
                 self.upstreams.setdefault(edge.downstream, set()).add(edge.upstream)
         self.known: set[str] = set()
+        self.loading: dict[str, str] = {}  # token of a tcgen05.ld that was not waited for -> its op
         self.lanes = Lanes(trace.strict_lanes)
 
     # -- loops ----------------------------------------------------------------------------------------------------------
@@ -148,6 +150,7 @@ class _Follower(WarpWalk):
         for other, text in self.lanes.step(self, op):
             self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
+        self.note_loads(op)
         return super().op(op)
 
     # -- brackets -------------------------------------------------------------------------------------------------------
@@ -244,9 +247,25 @@ class _Follower(WarpWalk):
                 text = f"{op.target}.{op.work} reads {upstream}, which {op.target} is made from, after its release"
                 self.problem("upstream", op, upstream, text)
 
+    # -- loads from tensor memory ---------------------------------------------------------------------------------------
+    def note_loads(self, op: Op) -> None:
+        """What a tcgen05.ld returns is there after the warp's next tcgen05.wait::ld."""
+        if op.kind is OpKind.TCGEN05_WAIT_LD:
+            self.loading.clear()
+        for token in op.results:
+            self.loading.pop(token, None)
+        resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
+        if resource and work and op.kind is OpKind.WORK and op.results:
+            if issued_as(resource, work, self.task) is Engine.TCGEN05_LD:
+                self.loading |= dict.fromkeys(op.results, op.id)
+
     # -- tokens ---------------------------------------------------------------------------------------------------------
     def check_tokens(self, op: Op) -> None:
         for parameter, value in op.args:
+            if isinstance(value, Token) and value.name in self.loading:
+                load = self.loading[value.name]
+                text = f"{op.target}.{op.work} uses {value.name}, which {load} loads, before tcgen05.wait::ld"
+                self.problem("unloaded", op, op.target, text, load)
             if not isinstance(value, Token) or value.name in self.known:
                 continue
             if all(value.name != loop.var for loop, _, _ in self.loops):

@@ -63,7 +63,7 @@ def with_op(op_id, **arguments):
 
 
 def test_both_backends_have_all_bodies():
-    from warpdraft.backends.cutedsl.bodies.sm90 import BODIES as WRITTEN
+    from warpdraft.backends.cutedsl.bodies import BODIES as WRITTEN
 
     assert set(BODIES) == set(TWINS) == set(WRITTEN)
 

@@ -2,14 +2,18 @@
 
 import pytest
 from kit import K, Output, Ring, accepted, build, codes, finding, ring, role
-from tensor_kit import SM100, plain, producer, tensor
+from tensor_kit import SM100, Tensor, plain, producer, tensor
 
 from warpdraft.core import (
     MBarrier,
+    MemoryResource,
     NamedBarrier,
     PipelineConfig,
     Storage,
+    TmemAllocation,
+    consumer_work,
     domain_loop,
+    producer_work,
     symbol,
     tcgen05_commit,
     tcgen05_fence_after,
@@ -319,3 +323,54 @@ class TestGemm:
 
     def test_without_the_wait(self):
         assert codes(self.schedule(wait=False)) == {"WD502"}
+
+
+class Fragments(Tensor):
+    """An accumulator whose load returns its values."""
+
+    @consumer_work(engine="tcgen05_ld", returns="values")
+    def get(self, stage_info): ...
+
+
+class Sink(MemoryResource):
+    """Somewhere that values go."""
+
+    @producer_work
+    def put(self, stage_info, values): ...
+
+
+class TestLoadedValues:
+    """What a tcgen05.ld returns is in its registers only after the warp has waited for its loads."""
+
+    @staticmethod
+    def schedule(*between, behind=(tcgen05_wait_ld,), ahead=False):
+        config = PipelineConfig(2, pipeline_type="UmmaAsync")
+        acc = Fragments(name="acc", pipeline_config=config, tmem=[TmemAllocation("acc", 128)])
+        out = Sink(name="out", space="gmem")
+
+        def epilogue():
+            with domain_loop(0, K):
+                acc.wait()
+                values = acc.get()
+                if ahead:
+                    tcgen05_wait_ld()
+                    values = acc.get()
+                for step in between:
+                    step()
+                out.put(values=values)
+                for step in behind:
+                    step()
+                acc.release()
+
+        return build(producer(acc), role("epi", 4, 4, epilogue, [acc], [out]), **SM100)
+
+    def test_used_before_the_wait(self):
+        found = finding(self.schedule(), "WD502")
+        assert found.ops == ("epi.04", "epi.03") and "uses values, which epi.03 loads" in found.message
+        assert codes(self.schedule()) == {"WD502"}
+
+    def test_a_wait_between(self):
+        assert accepted(self.schedule(tcgen05_wait_ld, behind=()))
+
+    def test_a_wait_for_an_earlier_load(self):
+        assert codes(self.schedule(ahead=True)) == {"WD502"}

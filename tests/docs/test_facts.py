@@ -16,7 +16,7 @@ import test_representatives
 import warpdraft.core
 from warpdraft.backends.cutedsl import dtypes as lowered
 from warpdraft.backends.cutedsl import fixed, run
-from warpdraft.backends.cutedsl.bodies.sm90 import BODIES
+from warpdraft.backends.cutedsl.bodies import BODIES
 from warpdraft.backends.emulator import BODIES as TWINS
 from warpdraft.backends.emulator import ORDERS, dtypes, launch
 from warpdraft.core import closure, periodic, pieces, report, valuations

@@ -1,9 +1,27 @@
 """The NumPy twins of the stock work bodies, by name."""
 
 from ..call import Body
-from . import bulk_store, read_fragment, store_fragment, tile_coords, tma_load, wgmma
+from . import (
+    bulk_store,
+    read_fragment,
+    store_fragment,
+    store_lanes,
+    tcgen05_mma,
+    tile_coords,
+    tma_load,
+    tmem_load,
+    wgmma,
+)
 
-BODIES: dict[str, Body] = {
-    module.BODY.name: module.BODY
-    for module in (tile_coords, tma_load, wgmma, read_fragment, store_fragment, bulk_store)
-}
+MODULES = (
+    tile_coords,
+    tma_load,
+    wgmma,
+    read_fragment,
+    store_fragment,
+    bulk_store,
+    tcgen05_mma,
+    tmem_load,
+    store_lanes,
+)
+BODIES: dict[str, Body] = {module.BODY.name: module.BODY for module in MODULES}

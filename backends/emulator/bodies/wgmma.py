@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpdraft.core.document import Token
-
 from ... import vocabulary
 from ..call import Body, Call, Registers
-from ..dtypes import Dtype, decode
+from .operands import operand, overwrites
 
 
 def rows_of(warp: int, groups: int, m: int) -> np.ndarray:
@@ -31,39 +29,22 @@ def rows_of(warp: int, groups: int, m: int) -> np.ndarray:
 def run(call: Call) -> None:
     tile = m, n, k = call.parameter("tile")
     down, across = call.stock(vocabulary.warpgroups_over, call.task.warp_idx, call.task.num_warps, tile)
-    dtype = _operand_type(call)
-    a, b = (decode(_operand(call, name, (s, k), dtype), dtype) for name, s in (("a", m), ("b", n)))
+    a, b = operand(call, "a", (m, k)), operand(call, "b", (n, k))
     rows, wide = rows_of(call.warp, down, m), n // across
     left = wide * (call.warp // 4 % across)
     with np.errstate(invalid="ignore", over="ignore"):  # what nobody wrote is NaN, or anything
         product = a[rows] @ b[left : left + wide].T
     key = (call.resource.name, call.stage)
-    before, overwrite = call.state.registers.get(key), call.parameter("overwrite")
+    before = call.state.registers.get(key)
     if before is not None and (before.height, before.width) != (m, n):
         raise call.error(f"fills a tile of {m} x {n}, which is {before.height} x {before.width} elsewhere")
-    if overwrite == "always" or (overwrite == "first_iter" and call.first_iteration()):
+    if overwrites(call):
         data = product
     elif before is None:
         data = np.full_like(product, np.nan)
     else:
         data = before.data + product
     call.state.registers[key] = Registers(data, rows, left, m, n)
-
-
-def _operand(call: Call, name: str, shape: tuple[int, int], dtype: Dtype) -> np.ndarray:
-    """Operand ``name``: the view that an argument of that name is, or the part of that name of the only view."""
-    part = call.parameter(name)
-    if isinstance(dict(call.op.args).get(part), Token):
-        return call.matrix(call.view(part), "", shape, dtype)
-    return call.matrix(call.view(), part, shape, dtype)
-
-
-def _operand_type(call: Call) -> Dtype:
-    """The type of the first input tensor: that of the operands in shared memory."""
-    for tensor in call.launch.tensors.values():
-        if tensor.role == "in":
-            return tensor.dtype
-    raise call.error("has no input tensor to take its operands' type from")
 
 
 BODY = Body("sm90.wgmma", run)

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from warpdraft.backends.cutedsl import CompileError, LoweringError, compile_module, lower
-from warpdraft.core.arrivals import armed_bytes, empty_count, full_count, producer_signal
+from warpdraft.core.arrivals import armed_bytes, consumer_signal, empty_count, full_count, producer_signal
 from warpdraft.core.document import Document, Op, OpKind
-from warpdraft.core.tree import find_resource, find_target, walk
+from warpdraft.core.tree import find_resource, find_target, find_work, walk
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="the CuTe DSL is not installed"),
@@ -76,13 +76,14 @@ def test_waits_arrivals_and_bytes(any_document, ptx_of):
         armed_bytes(any_document, find_resource(any_document, op.target), task, op) for task, op in tma
     ]
     assert sorted(constants(ptx, r"arrive\.expect_tx\S*\s+%rd\d+, \[[^]]+\], (%?\w+);")) == sorted(expected)
-    commits = [
-        op
-        for op in ops(any_document, OpKind.COMMIT)
-        if producer_signal(any_document, find_resource(any_document, op.target)) != "tma"
-    ]
-    plain = re.findall(r"mbarrier\.arrive\.shared\S*\s", ptx)
-    assert len(plain) == len(ops(any_document, OpKind.RELEASE)) + len(commits)
+    signals = Counter(
+        signal_of(any_document, find_resource(any_document, op.target))
+        for kind, signal_of in ((OpKind.COMMIT, producer_signal), (OpKind.RELEASE, consumer_signal))
+        for op in ops(any_document, kind)
+    )
+    assert len(re.findall(r"tcgen05\.commit\.", ptx)) == signals.pop("commit", 0)
+    signals.pop("tma", 0)
+    assert len(re.findall(r"mbarrier\.arrive\.shared\S*\s", ptx)) == signals.total()
 
 
 def test_named_barriers_fences_and_groups(any_document, ptx_of):
@@ -119,6 +120,34 @@ def test_wgmma_shape(document, ptx_of, dtype, kind):
     ptx = ptx_of(document("persistent_gemm"), dtype)
     shapes = re.findall(r"wgmma\.mma_async\.sync\.aligned\.(\S+)", ptx)
     assert shapes == [f"m64n256k16.f32.{kind}.{kind}"] * 4
+
+
+def test_tensor_memory_and_its_waits_and_fences(any_document, ptx_of):
+    ptx = ptx_of(any_document)
+    for kind, instruction in TENSOR_CORE.items():
+        assert len(re.findall(instruction, ptx)) == len(ops(any_document, kind)), instruction
+    works = Counter(
+        find_work(find_resource(any_document, op.target), op.work).body
+        for op in ops(any_document, OpKind.WORK)
+    )
+    assert len(re.findall(r"tcgen05\.ld\.", ptx)) == works["sm100.tmem_load"]
+    assert (
+        ptx.count("tcgen05.mma.cta_group") == 4 * works["sm100.tcgen05_mma"]
+    )  # 64 columns of A and B: 4 of 16
+    in_flight = False
+    for ld, wait, cvt in re.findall(r"(tcgen05\.ld)|(tcgen05\.wait::ld)|(cvt\.rn\.f16)", ptx):
+        in_flight = bool(ld) or (in_flight and not wait) if ld or wait else in_flight
+        assert not (cvt and in_flight), "values are converted before the wait for their load"
+
+
+TENSOR_CORE = {
+    OpKind.TMEM_ALLOC: r"tcgen05\.alloc\.",
+    OpKind.TMEM_DEALLOC: r"tcgen05\.dealloc\.",
+    OpKind.TMEM_RELINQUISH: r"tcgen05\.relinquish_alloc_permit\.",
+    OpKind.TCGEN05_FENCE_BEFORE: r"tcgen05\.fence::before_thread_sync",
+    OpKind.TCGEN05_FENCE_AFTER: r"tcgen05\.fence::after_thread_sync",
+    OpKind.TCGEN05_WAIT_LD: r"tcgen05\.wait::ld",
+}
 
 
 @pytest.mark.parametrize(

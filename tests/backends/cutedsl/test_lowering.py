@@ -311,7 +311,7 @@ def test_a_bit_of_everything_compiles():
 FILL_AT_X = replace(FILL, args=(("m", Token("x")), ("n", 0)))
 ERRORS = {
     "no kernel": (one(kernel=None), "tensors and sizes"),
-    "target": (one(target="sm_100a"), "sm_100a"),
+    "target": (one(target="sm_80"), "sm_80"),
     "cluster": (one(cluster=(2, 1, 1)), "clusters"),
     "unknown resource": (one(op("p.1", OpKind.WAIT, "nothing")), "p.1: there is no resource 'nothing'"),
     "no pipeline": (one(op("p.1", OpKind.WAIT, "out")), "p.1: out has no pipeline"),

@@ -6,6 +6,7 @@ from warpdraft.core.document import OpKind, Token
 from warpdraft.core.footprints import stage_bytes, target_work
 from warpdraft.core.tree import ops_of
 
+from ....vocabulary import STORE
 from ..body import WorkCall
 
 
@@ -37,6 +38,6 @@ def _stored_columns(work: WorkCall, rows: int) -> int:
             isinstance(v, Token) and v.name in work.op.results for _, v in op.args
         ):
             named = target_work(work.task.document, op)
-            if named and named[1].body == "sm90.store_fragment":
+            if named and named[1].body in STORE:
                 return staged_tile(WorkCall(work.task, op, *named), rows)[1]
     return 0

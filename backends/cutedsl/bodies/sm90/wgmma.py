@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpdraft.core.document import Op, OpKind, Resource, Token
+from warpdraft.core.document import Op, OpKind, Resource
 from warpdraft.core.footprints import target_work
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.registers import entry_registers
@@ -12,10 +12,10 @@ from warpdraft.core.tree import ops_of
 
 from ....vocabulary import INSTRUCTION_K, INSTRUCTION_M, StockError, warpgroups_over
 from ...errors import LoweringError
-from ...syntax import Expression, Line, Statement, assign, binary, call, compare, expression, index
+from ...syntax import Expression, Line, Statement, assign, binary, call, expression, index
 from ...task import TaskBuilder
-from ...tokens import StageView
 from ..body import WorkCall
+from .operands import accumulates, viewed
 
 WARPGROUP = 128  # threads
 BESIDE = 26  # registers that ptxas wants at launch beside one instruction's accumulator (its error C7602; CUDA 13.0)
@@ -49,14 +49,12 @@ class Wgmma:
         mma = mma_of(task, call.resource, tile, op)
         a = self._operand(call, mma, "a", (m, k))
         b = self._operand(call, mma, "b", (n, k))
-        line = task.operation(
-            "wgmma", op, mma.instruction, mma.warpgroups, mma.acc, a, b, self._accumulate(call)
-        )
+        line = task.operation("wgmma", op, mma.instruction, mma.warpgroups, mma.acc, a, b, accumulates(call))
         return (Line(line, op=op.id),)
 
     def _operand(self, work: WorkCall, mma: Mma, which: str, tile: tuple[int, int]) -> Expression:
-        task, part = work.task, work.parameter(which)
-        view, part = _viewed(work, part)
+        task = work.task
+        view, part = viewed(work, which)
         smem = task.module.storage.view(view.resource, part, tile, work.op.id)
 
         def make() -> str:
@@ -68,21 +66,6 @@ class Wgmma:
 
         fragment = task.once(("operand", mma.tiled, which, smem.key), make)
         return index(fragment, None, None, None, view.stage)
-
-    def _accumulate(self, work: WorkCall) -> Expression:
-        overwrite = work.parameter("overwrite")
-        if overwrite in ("always", "never"):
-            return expression(overwrite == "never")
-        loop = work.task.innermost("domain")
-        return expression(False) if loop is None else compare(loop.index, ">", 0)
-
-
-def _viewed(work: WorkCall, name: str) -> tuple[StageView, str]:
-    """The view and the part in it that ``name`` means."""
-    argument = dict(work.op.args).get(name)
-    if isinstance(argument, Token):
-        return work.task.stage_view(work.op, name), ""
-    return work.task.stage_view(work.op), name
 
 
 def mma_of(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int], op: Op) -> Mma:
