@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import mul
 
+from warpdraft.core.clusters import cluster_layout, cluster_size
 from warpdraft.core.document import Document, Engine, Kernel, Parameters, Resource, Space, Task, Value, Work
-from warpdraft.core.expressions import symbols_of
+from warpdraft.core.expressions import Integer, ceil_div, symbols_of
 from warpdraft.core.footprints import engine_of
 
 HOPPER, BLACKWELL = ("sm_90a",), ("sm_100a",)
 TARGETS = (*HOPPER, *BLACKWELL)  # that stock bodies are for
-NAME, NAMES, INTEGER, INTEGERS, WORD = "name", "names", "integer", "integers", "word"
+NAME, NAMES, INTEGER, INTEGERS, PLACE, WORD = "name", "names", "integer", "integers", "place", "word"
 
 
 class StockError(ValueError):
@@ -23,7 +26,8 @@ class StockError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A body's parameter. ``kind``: a name, ``count`` names, a positive integer, ``count`` of them, or one of ``words``.
+    """A body's parameter. ``kind``: a name, ``count`` names, a positive integer, ``count`` of them (for a place:
+    0 or more), or one of ``words``.
 
     ``default`` is what it is where the work does not say it; without one it must be said, unless it is ``optional``.
     """
@@ -63,7 +67,14 @@ COPY = (
 )
 SUBTILES = (Parameter("subtiles", INTEGER, optional=True),)
 BODIES = {
-    "sm90.tile_coords": Body(Engine.WARP, (Parameter("band", INTEGER, default=BAND_WITHOUT_QUEUE),)),
+    "sm90.tile_coords": Body(
+        Engine.WARP,
+        (
+            Parameter("band", INTEGER, default=BAND_WITHOUT_QUEUE),
+            Parameter("parts", INTEGERS, 2, default=(1, 1)),
+            Parameter("part", PLACE, 2, default=(0, 0)),
+        ),
+    ),
     "sm90.tma_load": Body(Engine.TMA, COPY),
     "sm90.wgmma": Body(Engine.WGMMA, MMA, HOPPER),
     "sm90.read_fragment": Body(Engine.WARP, SUBTILES, HOPPER),
@@ -119,6 +130,8 @@ def _check(parameter: Parameter, value: Value) -> None:
         raise StockError(f"parameter {name!r} must be a positive integer, not {value!r}")
     if kind == INTEGERS and not _all(value, count, positive):
         raise StockError(f"parameter {name!r} must be {count} positive integers, not {value!r}")
+    if kind == PLACE and not _all(value, count, lambda v: type(v) is int and v >= 0):
+        raise StockError(f"parameter {name!r} must be {count} integers from 0, not {value!r}")
 
 
 def _all(value: Value, count: int, fits) -> bool:
@@ -148,6 +161,19 @@ def output_tile(parameters: Parameters) -> tuple[int, int]:
     if not isinstance(tile, tuple) or len(tile) < 2 or not all(positive(v) for v in tile):
         raise StockError(f"the kernel parameter 'tile' must be two or more positive integers, not {tile!r}")
     return tile[:2]
+
+
+def whole_grid(document: Document, kernel: Kernel) -> Integer | None:
+    """The CTAs that `sm90.tile_coords` divides the output among: whole clusters. None where nothing uses it."""
+    if not any(work.body == "sm90.tile_coords" for r in document.resources for work in r.works):
+        return None
+    pairs, m, n, _ = cluster_layout(document)
+    out = next((t for t in kernel.tensors if t.role == "out"), None)
+    if out is None:
+        raise StockError("tile coordinates need an output tensor")
+    (rows, columns), (tall, wide) = out.shape, output_tile(kernel.parameters)
+    factors = ceil_div(rows, tall * pairs * m), ceil_div(columns, wide * n), cluster_size(document)
+    return reduce(mul, [f for f in factors if f != 1], 1)
 
 
 def accumulator_tile(document: Document) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from warpdraft.core.document import Loop
 from warpdraft.core.expressions import Integer, Symbol, symbols_of
 from warpdraft.core.tree import walk
 
-from ..vocabulary import minimums
+from ..vocabulary import StockError, minimums, whole_grid
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions
 from .module import Module
@@ -69,6 +69,7 @@ def checks(module: Module) -> Iterator[Statement]:
     stock = REFERENCES.get(kernel.reference, NONE)
     yield assign("LIBRARY", text(stock.library))
     yield assign("LIBRARY_CAPTURED", expression(stock.captured))
+    yield assign("CLUSTER", module.cluster.size)
     yield assign("SIZES", mapping(dict(kernel.sizes)))
     yield from (Verbatim(assignment("selfcheck", name)) for name in ("DTYPES", "LIMITS"))
     yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
@@ -142,6 +143,13 @@ def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]
             yield compare(plain_python(value), "<", least), message
         elif name in _loop_symbols(module, "domain"):
             raise LoweringError(f"{message}, and does not follow from the tensors' sizes")
+    try:
+        whole = whole_grid(module.document, module.kernel)
+    except StockError as error:
+        raise LoweringError(str(error)) from None
+    if whole is not None and whole != module.kernel.grid:
+        message = "the grid must be one CTA for each tile of the output, in whole clusters"
+        yield compare(plain_python(module.kernel.grid), "!=", plain_python(whole)), message
     unit = 16 // module.dtype.bytes  # strides of a tensor map are multiples of 16 bytes (CUDA driver API)
     for tensor in module.kernel.tensors:
         message = f"rows of {tensor.name} must be a multiple of {unit} elements"

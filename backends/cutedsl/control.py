@@ -8,6 +8,7 @@ from warpdraft.core.cursors import passed_over, side_of
 from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind
 from warpdraft.core.expressions import Integer, Operation
 
+from .clusters import RANK
 from .errors import LoweringError
 from .operations import lower_moves, lower_operation
 from .syntax import Expression, For, If, Statement, assign, binary, call, compare, expression
@@ -97,8 +98,8 @@ def _guard(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
         body = lower_block(task, guard.body)
         task.lane = saved
         return body
-    if kind is GuardKind.CTA_RANK:  # clusters are refused: there is one CTA
-        return lower_block(task, guard.body) if guard.cta == 0 else ()
+    if kind is GuardKind.CTA_RANK:
+        return _in_cta(task, guard)
     if kind is GuardKind.ELECT_WARP:
         if not 0 <= guard.warp < task.task.num_warps:
             raise LoweringError(f"task {task.task.name} has no warp {guard.warp}", guard.id)
@@ -123,6 +124,18 @@ def _guard(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
     for test in reversed(tests):
         body = (If(((test, body),)),)
     return body
+
+
+def _in_cta(task: TaskBuilder, guard: Guard) -> tuple[Statement, ...]:
+    """A block of one CTA of the cluster."""
+    if not 0 <= guard.cta < task.module.cluster.size:
+        return ()
+    saved, task.ranked = task.ranked, True
+    body = lower_block(task, guard.body)
+    task.ranked = saved
+    if task.module.cluster.size == 1 or not body:
+        return body
+    return (If(((compare(RANK, "==", guard.cta), body),)),)
 
 
 def _moves(task: TaskBuilder, elected: Guard) -> tuple[Statement, ...]:

@@ -46,7 +46,7 @@ def _source(name: str) -> tuple[str, ast.Module]:
 
 # Variables that the lowering itself writes into every kernel and its launch.
 VARIABLES = frozenset(
-    "barriers block blocks op records seed smem sms stage started stream tile_count turns warp_idx".split()
+    "barriers block blocks op rank records seed smem sms stage started stream tile_count turns warp_idx".split()
 )
 
 

@@ -12,7 +12,12 @@ import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import Int32, Uint32, cute
 
-from .selfcheck import make_tensors, reference, synchronize  # for linters: a module has them beside this
+from .selfcheck import (  # for linters: a module has them beside this
+    make_tensors,
+    multiprocessors,
+    reference,
+    synchronize,
+)
 
 ARCH, INPUTS, OUTPUTS, OPS, DTYPE = "sm_90a", (), (), (), cutlass.Float16
 SEEDS = 8  # that a check runs
@@ -70,7 +75,7 @@ def bind(kernel, tensors, seed=0):
     import torch
     from cutlass.cute.runtime import from_dlpack
 
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    sms = multiprocessors()
     views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
 
     def start(keep=tensors):  # the views hold addresses only

@@ -10,11 +10,12 @@ from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.tree import ops_of
 
 from .checks import checks
+from .clusters import RANK
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions, imports, names_in, operations, used_names
 from .module import BUILDS, Module
 from .printer import print_source
-from .roles import branches
+from .roles import branches, drains
 from .syntax import (
     Blank,
     Comment,
@@ -139,7 +140,13 @@ def _record_constants(module: Module) -> Iterator[Statement]:
         yield Verbatim(f"{assignment(module.build, name)}  # {note}")
     yield assign("WARPS", module.warps)
     every = module.build != "watchdog"
-    ops = [op.id for task in module.document.tasks for op in ops_of(task) if every or op.kind in WAITS]
+    drained = {op.id for task in module.document.tasks for _, op in drains(module, task)}
+    ops = [
+        op.id
+        for task in module.document.tasks
+        for op in ops_of(task)
+        if every or op.kind in WAITS or op.id in drained
+    ]
     yield assign("OPS", expression(tuple(text(op) for op in ops)))
 
 
@@ -180,10 +187,14 @@ def _kernel(module: Module, name: str, decorator: str, body: tuple[Statement, ..
 
 
 def _grid_position(module: Module) -> Iterator[Statement]:
-    yield assign("block", index(call("cute.arch.block_idx"), 0))
+    """Clusters count as one block each; ``rank`` is the CTA's place in its own."""
+    size = module.cluster.size
+    yield assign("block", binary(index(call("cute.arch.block_idx"), 0), "//", size))
+    if size > 1:
+        yield assign(RANK, call("cute.arch.make_warp_uniform", call("cute.arch.block_idx_in_cluster")))
     if not module.persistent:
         return
-    yield assign("blocks", index(call("cute.arch.grid_dim"), 0))
+    yield assign("blocks", binary(index(call("cute.arch.grid_dim"), 0), "//", size))
     yield assign("turns", call("cute.ceil_div", binary(module.tile_count(), "-", "block"), "blocks"))
 
 
@@ -213,14 +224,16 @@ def _prepare(module: Module) -> Function:
 
 def _launch_options(module: Module) -> dict[str, Operand]:
     """What the launch needs to know, apart from its stream; may add to the host's part."""
-    ctas = ctas_per_sm(module.document)
+    ctas, size = ctas_per_sm(module.document), module.cluster.size
     if module.persistent:
-        grid = call("cutlass.min", module.tile_count(), binary("sms", "*", ctas) if ctas > 1 else "sms")
+        most = binary(binary("sms", "*", ctas), "//", size)
+        grid = binary(call("cutlass.min", module.tile_count(), most), "*", size)
     else:
         grid = module.host_value(module.kernel.grid)
     return {
         "grid": (grid, 1, 1),
         "block": (32 * module.warps, 1, 1),
+        **({"cluster": (size, 1, 1)} if size > 1 else {}),
         "min_blocks_per_mp": ctas,
         **({"preferred_smem_carveout": 100} if ctas > 1 else {}),  # percent; else the DSL asks a device
     }

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from warpdraft.core.document import Document, Kernel, Tensor, Value
+from warpdraft.core.arrivals import routes
+from warpdraft.core.document import Document, Kernel, Op, Resource, Tensor, Value
 from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.interleave import PLAIN
+from warpdraft.core.machine import Machine
+from warpdraft.core.routes import Routes
 from warpdraft.core.tree import walk
 
 from ..vocabulary import TARGETS, StockError, output_tile
+from .clusters import Cluster
 from .dtypes import DType, kernel_dtype
 from .errors import LoweringError
 from .fixed import reserved
@@ -42,16 +46,18 @@ class TmaTensor:
     atom: str
     tensor: str
     order: tuple[
-        int, bool, str, str
+        int, bool, str, str, int
     ]  # the tensor's place among the kernel's, then the direction, then the view
     made: Statement  # on the host
 
 
 @dataclass(frozen=True, slots=True)
 class TileGrid:
-    """The output's tiles: how many along each dimension, and the order of a band (see the prelude's `tile_at`)."""
+    """The tiles of the output that clusters take: how many along each dimension, and their order in bands (see the
+    prelude's `tile_at`)."""
 
     m_tiles: str
+    n_tiles: str
     band: int
     by_band: str
     by_last: str
@@ -71,6 +77,8 @@ class Module:
     scalars: list[Argument] = field(default_factory=list)
     copies: list[TmaTensor] = field(default_factory=list)
     storage: Storage = field(init=False)
+    cluster: Cluster = field(init=False)
+    machine: Machine = field(init=False)  # the verifier's tables: what a task's end waits for
     kernel_name: str = ""
     _known: dict[tuple[Value | tuple, ...], object] = field(default_factory=dict)
 
@@ -83,8 +91,10 @@ class Module:
             )
         if per_tile := [s.name for s in self.document.symbols if s.per_tile]:
             raise LoweringError(f"trip counts that differ from tile to tile are not lowered ({per_tile[0]})")
-        if self.document.cluster != (1, 1, 1):
-            raise LoweringError(f"clusters are not lowered yet: the document has {self.document.cluster}")
+        if per_cta := [s.name for s in self.document.symbols if s.per_cta]:
+            raise LoweringError(f"trip counts that differ from CTA to CTA are not lowered ({per_cta[0]})")
+        self.cluster = Cluster.of(self.document)
+        self.machine = Machine(self.document)
         if self.document.pipeline_groups:
             raise LoweringError(
                 f"pipeline groups are not lowered yet: the document has {self.document.pipeline_groups[0].name}"
@@ -170,19 +180,26 @@ class Module:
                 return tensor
         raise LoweringError(f"the kernel has no tensor {name!r}", op)
 
-    def tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
-        """The atom that copies one stage of ``view`` from (to, if ``store``) a tile of ``tensor``."""
-        return self._once(("tma", tensor, view.key, store), lambda: self._make_tma(tensor, view, store))
+    def tma(self, tensor: str, view: SmemView, store: bool, multicast: int = 0) -> TmaTensor:
+        """The atom that copies one stage of ``view`` from (to, if ``store``) a tile of ``tensor``; with ``multicast``, one
+        of so many equal parts of it to several CTAs of the cluster."""
+        key = ("tma", tensor, view.key, store, multicast)
+        return self._once(key, lambda: self._make_tma(tensor, view, store, multicast))
 
-    def _make_tma(self, tensor: str, view: SmemView, store: bool) -> TmaTensor:
+    def _make_tma(self, tensor: str, view: SmemView, store: bool, multicast: int) -> TmaTensor:
         atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
-        operation = call(f"cpasync.CopyBulkTensorTile{'S2G' if store else 'G2S'}Op")
+        kind = "S2G" if store else "G2SMulticast" if multicast else "G2S"
         made = call(
-            "cpasync.make_tiled_tma_atom", operation, self.variables[tensor], view.stage_layout(), view.tile
+            "cpasync.make_tiled_tma_atom",
+            call(f"cpasync.CopyBulkTensorTile{kind}Op"),
+            self.variables[tensor],
+            view.stage_layout(),
+            view.tile,
+            **({"num_multicast": multicast} if multicast > 1 else {}),
         )
         position = [t.name for t in self.kernel.tensors].index(tensor)
         targets = (expression((atom, gmem)),)
-        found = TmaTensor(atom, gmem, (position, store, *view.key), Line(made, targets))
+        found = TmaTensor(atom, gmem, (position, store, *view.key, multicast), Line(made, targets))
         self.copies.append(found)
         self.copies.sort(key=lambda c: c.order)
         return found
@@ -193,13 +210,19 @@ class Module:
         pairs = [(Argument(c.atom, "cute.CopyAtom"), Argument(c.tensor, "cute.Tensor")) for c in self.copies]
         return [*self.scalars, *(argument for pair in pairs for argument in pair)]
 
+    # -- clusters
+    def routes(self, resource: Resource, op: Op) -> Routes:
+        """Which CTAs the signals of ``resource``'s pipeline reach. Raises LoweringError where only leaders take part."""
+        found = routes(self.document, resource)
+        if not all((*found.produces, *found.consumes)):
+            raise LoweringError(f"{resource.name}: sides of a pipeline led by one CTA are not lowered", op.id)
+        return found
+
     # -- tiles
     def tile_count(self) -> str:
-        """The number of work tiles, on the host and in the kernel."""
-        name = "tile_count"
-        self._once(
-            ("tile_count",), lambda: self.host.append(assign(name, self.host_value(self.kernel.grid))) or name
-        )
+        """The number of work tiles that clusters (of one CTA, mostly) take, on the host and in the kernel."""
+        name, count = "tile_count", binary(self.host_value(self.kernel.grid), "//", self.cluster.size)
+        self._once(("tile_count",), lambda: self.host.append(assign(name, count)) or name)
         return self._argument(name, "Int32")
 
     def tile_grid(self, band: int) -> TileGrid:
@@ -214,8 +237,8 @@ class Module:
             tile = output_tile(self.kernel.parameters)
         except StockError as error:
             raise LoweringError(str(error)) from None
-        rows = call("cute.ceil_div", self.host_value(out.shape[0]), tile[0])
-        columns = call("cute.ceil_div", self.host_value(out.shape[1]), tile[1])
+        rows = call("cute.ceil_div", self.host_value(out.shape[0]), tile[0] * self.cluster.down)
+        columns = call("cute.ceil_div", self.host_value(out.shape[1]), tile[1] * self.cluster.across)
         m_tiles, n_tiles = self._host("m_tiles", rows), self._host("n_tiles", columns)
         divisor = "cute.fast_divmod_create_divisor_v2"
         last = binary(m_tiles, "-", binary(binary(binary(m_tiles, "-", 1), "//", band), "*", band))
@@ -224,4 +247,4 @@ class Module:
         self._argument(m_tiles, "Int32")
         self._argument(by_band, "cute.FastDivmodDivisorV2")
         self._argument(by_last, "cute.FastDivmodDivisorV2")
-        return TileGrid(m_tiles, band, by_band, by_last)
+        return TileGrid(m_tiles, n_tiles, band, by_band, by_last)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
+from warpdraft.core.clusters import targets
 from warpdraft.core.cursors import CLOSES, moved_cursor
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_target, ops_of
 
+from .clusters import Sets
 from .errors import LoweringError
 from .syntax import (
     Expression,
+    For,
     If,
     Line,
     Statement,
@@ -24,6 +27,7 @@ from .syntax import (
     compare,
     expression,
     run,
+    text,
 )
 from .task import CONSUMER, PRODUCER, TaskBuilder
 from .tensor_core import TENSOR_CORE
@@ -78,10 +82,19 @@ def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     stage = attribute(expression(cursor), "index")
     lines: list[Statement] = [Line(task.operation("acquire", op, ring, cursor), op=op.id)]
     if producer_signal(task.document, resource) == TMA:
-        tx_bytes = armed_bytes(task.document, resource, task.task, op)
+        tx_bytes = _armed(task, op, resource)
         full = binary(f"{ring}.full", "+", stage)
         lines.append(led(task, Line(task.operation("arm", op, full, tx_bytes), op=op.id)))
     return (*lines, *_moved(task, op, resource))
+
+
+def _armed(task: TaskBuilder, op: Op, resource: Resource) -> int:
+    """The bytes that the acquire ``op`` expects, which must be the same in every CTA of a cluster that gets here."""
+    ctas = range(task.module.cluster.size)
+    found = {armed_bytes(task.document, resource, task.task, op, cta) for cta in ctas}
+    if len(found) > 1:
+        raise LoweringError(f"the CTAs expect {sorted(found)} bytes of {resource.name}", op.id)
+    return found.pop()
 
 
 def _commit(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
@@ -90,7 +103,8 @@ def _commit(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     if signal == TMA:  # the copies complete the barrier: only the cursor moves
         return _moved(task, op, resource, op.id)
     barrier = binary(f"{ring}.full", "+", attribute(expression(cursor), "index"))
-    return (*_signal(task, op, signal, barrier), *_moved(task, op, resource))
+    reached = task.module.routes(resource, op).full
+    return (*_signal(task, op, signal, barrier, reached), *_moved(task, op, resource))
 
 
 def _wait(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
@@ -101,20 +115,38 @@ def _wait(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
 def _release(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "release"), task.module.storage.rings[resource.name]
     barrier = binary(f"{ring}.empty", "+", attribute(expression(cursor), "index"))
-    signal = consumer_signal(task.document, resource)
-    return (*_signal(task, op, signal, barrier), *_moved(task, op, resource))
+    signal, reached = consumer_signal(task.document, resource), task.module.routes(resource, op).empty
+    return (*_signal(task, op, signal, barrier, reached), *_moved(task, op, resource))
 
 
-def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression) -> Lowered:
+def lower_drain(task: TaskBuilder, op: Op) -> Statement:
+    """At the end of a task: waits until the stages that it filled are free, since other CTAs arrive on their barriers.
+    ``op`` is the task's last commit."""
+    resource = task.resource(op)
+    cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
+    turn = task.names.new("drained")
+    wait = Line(call("op.acquire", text(op.id), ring, cursor, turn), op=op.id)
+    stages = call("cutlass.range", resource.pipeline.stages, unroll=1)
+    return For(expression(turn), stages, (wait, run(f"{cursor}.advance")), "other CTAs may still arrive")
+
+
+def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression, reached: Sets) -> Lowered:
     """The arrivals that this task's warps make: see `core.arrivals.arrivals_by`."""
     if signal == Signal.COMMIT:
+        if not task.module.cluster.alone(reached):
+            raise LoweringError("tcgen05 commits that reach other CTAs are not lowered yet", op.id)
         return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
     if signal == Signal.CP_ASYNC:
         raise LoweringError(
             "arrivals of cp.async copies are not lowered: no stock body makes such copies", op.id
         )
     threads = signal in (Signal.THREAD, Signal.LEADER_THREADS) and not task.lane
-    line = Line(task.operation("arrive_threads" if threads else "arrive", op, barrier), op=op.id)
+    if task.module.cluster.alone(reached):
+        call_ = task.operation("arrive_threads" if threads else "arrive", op, barrier)
+    else:
+        count = 32 if threads else 1
+        call_ = task.operation("arrive_ctas", op, barrier, task.ctas(reached, op), count)
+    line = Line(call_, op=op.id)
     return (line if signal in (Signal.THREAD, Signal.WARP) else led(task, line),)
 
 
@@ -167,12 +199,17 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
     if op.kind is OpKind.MBARRIER_TRY_WAIT:
         raise LoweringError(f"a peek at the raw mbarrier {mbarrier.name} is not lowered", op.id)
     barrier = binary(task.module.storage.rings[mbarrier.name], "+", task.integer(op, stage))
+    count = 1 if op.count is None else op.count
+    reached = tuple(targets(task.document, op.ctas, cta) for cta in range(task.module.cluster.size))
+    if not task.module.cluster.alone(reached):
+        if op.kind is not OpKind.MBARRIER_ARRIVE:
+            raise LoweringError(f"{op.kind.value} on the mbarrier of another CTA is not lowered", op.id)
+        ctas = task.ctas(reached, op)
+        return (Line(task.operation("arrive_ctas", op, barrier, ctas, count), op=op.id),)
     if op.kind is OpKind.TCGEN05_COMMIT:
         return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
     if op.kind is OpKind.MBARRIER_ARRIVE:
-        return (
-            Line(task.operation("arrive_count", op, barrier, 1 if op.count is None else op.count), op=op.id),
-        )
+        return (Line(task.operation("arrive_count", op, barrier, count), op=op.id),)
     if op.kind is not OpKind.MBARRIER_WAIT:
         method = "expect" if op.kind is OpKind.MBARRIER_ARRIVE_EXPECT else "expect_only"
         return (Line(task.operation(method, op, barrier, op.count or 0), op=op.id),)

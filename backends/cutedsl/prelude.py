@@ -80,6 +80,20 @@ class Ops:
         """One arrival by each lane of the warp."""
         cute.arch.mbarrier_arrive(barrier)
 
+    @cute.jit
+    def arrive_ctas(
+        self,
+        op: cutlass.Constexpr,
+        barrier: cute.Pointer,
+        ctas: Int32,
+        count: cutlass.Constexpr,
+        step: Int32,
+    ):
+        """`count` arrivals on the barrier of each of the CTAs, given as bits: lane r signals CTA r."""
+        lane = cute.arch.lane_idx()
+        if (ctas >> lane) & 1:
+            cute.arch.mbarrier_arrive(barrier, lane, arrive_count=count)
+
     def wait_parity(self, op, barrier, parity, step):
         """Wait until the phase of this parity is complete."""
         cute.arch.mbarrier_wait(barrier, parity)
@@ -88,6 +102,10 @@ class Ops:
     def tma_load(self, op, atom, source, target, barrier, step):
         """One lane starts the copy; its bytes count on the barrier."""
         cute.copy(atom, source, target, tma_bar_ptr=barrier)
+
+    def tma_multicast(self, op, atom, source, target, barrier, ctas, step):
+        """One lane starts the copy to the same place in each of the CTAs; its bytes count on each one's barrier."""
+        cute.copy(atom, source, target, tma_bar_ptr=barrier, mcast_mask=cutlass.Int16(ctas))
 
     def bulk_store(self, op, atom, source, target, step):
         """One lane starts the copy, in its open bulk group."""
@@ -242,11 +260,13 @@ def stages_at(storage, layout, stages, stage_bytes):
     return cute.make_tensor(cute.recast_ptr(storage, dtype=DTYPE), cute.append(layout, stage))
 
 
-def partition(atom, staged, tiles, tile):
-    """Both sides of a bulk tensor copy: shared memory by (.., stage) and global memory by (.., tile coordinates)."""
+def partition(atom, staged, tiles, tile, number=0, parts=1):
+    """Both sides of a bulk tensor copy: shared memory by (.., stage) and global memory by (.., tile coordinates).
+
+    Of a tile that several CTAs bring to each other in equal parts, part `number`."""
     tiled = cute.local_tile(tiles, tile, (None,) * len(tile))
     smem, gmem = cute.group_modes(staged, 0, 2), cute.group_modes(tiled, 0, len(tile))
-    return cpasync.tma_partition(atom, 0, cute.make_layout(1), smem, gmem)
+    return cpasync.tma_partition(atom, number, cute.make_layout(parts), smem, gmem)
 
 
 def descriptors(staged):

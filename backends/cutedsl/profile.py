@@ -15,7 +15,12 @@ import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import Int32, Int64, cute
 
-from .selfcheck import make_tensors, reference, synchronize  # for linters: a module has them beside this
+from .selfcheck import (  # for linters: a module has them beside this
+    make_tensors,
+    multiprocessors,
+    reference,
+    synchronize,
+)
 
 NAME, ARCH, INPUTS, OUTPUTS, OPS, DTYPE, WARPS = "", "sm_90a", (), (), (), cutlass.Float16, 4
 CTAS = 160  # that have room for records
@@ -90,7 +95,7 @@ def bind(kernel, tensors):
     import torch
     from cutlass.cute.runtime import from_dlpack
 
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    sms = multiprocessors()
     views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
     records = pointer(device_records().data_ptr())
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warpdraft.core.document import Document, Task
+from warpdraft.core.document import Document, Op, Task
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.registers import entry_registers
 
 from .control import lower_schedule
 from .errors import LoweringError
 from .module import Module
+from .operations import lower_drain
 from .syntax import Blank, Comment, Expression, If, Statement, compare, run
 from .task import TaskBuilder
 
@@ -80,7 +81,7 @@ def _role_body(module: Module, role: Role) -> tuple[Statement, ...]:
 
 def _task(module: Module, role: Role, task: Task) -> tuple[Statement, ...]:
     builder = TaskBuilder(module, task)
-    body = lower_schedule(builder)
+    body = (*lower_schedule(builder), *_drains(builder))
     last = task.warp_idx + task.num_warps - 1
     warps = f"warp {task.warp_idx}" if task.num_warps == 1 else f"warps {task.warp_idx} to {last}"
     opening = builder.opening()
@@ -88,6 +89,29 @@ def _task(module: Module, role: Role, task: Task) -> tuple[Statement, ...]:
     for test in _tests(role, task):
         inside = (If(((test, inside),)),)
     return (Comment(f"---- task {task.name}: {warps}"), *inside)
+
+
+def drains(module: Module, task: Task) -> Iterator[tuple[int, Op]]:
+    """The last commits behind which the task drains a pipeline, each with the warp that does it."""
+    ctas = range(module.cluster.size)
+    for warp in range(task.num_warps):
+        found = {module.machine.drains(task, warp, cta) for cta in ctas}
+        if len(found) > 1:
+            raise LoweringError(f"the CTAs of the cluster drain different pipelines in {task.name}")
+        yield from ((warp, op) for op in found.pop())
+
+
+def _drains(builder: TaskBuilder) -> Iterator[Statement]:
+    task = builder.task
+    warps: dict[Op, list[int]] = {}
+    for warp, op in drains(builder.module, task):
+        warps.setdefault(op, []).append(warp)
+    for op, of in warps.items():
+        drain = lower_drain(builder, op)
+        if len(of) == task.num_warps:
+            yield drain
+        else:
+            yield from (If(((compare("warp_idx", "==", task.warp_idx + warp), (drain,)),)) for warp in of)
 
 
 def _tests(role: Role, task: Task) -> list[Expression]:

@@ -16,7 +16,7 @@ import cutlass
 from cutlass import cute
 
 NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE = "", "sm_90a", {}, (), (), cutlass.Float16
-LIBRARY, LIBRARY_CAPTURED = "", True
+LIBRARY, LIBRARY_CAPTURED, CLUSTER = "", True, 1
 DTYPES = {"fp16": cutlass.Float16, "bf16": cutlass.BFloat16}
 LIMITS = {"fp16": 5e-4, "bf16": 4e-3}
 
@@ -44,12 +44,21 @@ def build(options=""):
     return cute.compile(launch, *rows, cutlass.Int32(1), stream, options=f"--gpu-arch {ARCH} {options}")
 
 
+def multiprocessors():
+    """Those that CTAs can run on at a time: where they come in clusters, some may be left over."""
+    import torch
+
+    if CLUSTER > 1:
+        return CLUSTER * cutlass.utils.HardwareInfo().get_max_active_clusters(CLUSTER)
+    return torch.cuda.get_device_properties(0).multi_processor_count
+
+
 def bind(kernel, tensors):
     """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
     import torch
     from cutlass.cute.runtime import from_dlpack
 
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    sms = multiprocessors()
     views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
 
     def start(keep=tensors):  # the views hold addresses only

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from warpdraft.core.arrivals import empty_count, full_count
+from warpdraft.core.clusters import cluster_size
 from warpdraft.core.document import Document, Op, OpKind, Resource, Space
 from warpdraft.core.footprints import stage_bytes, target_work
 from warpdraft.core.layout import MBARRIER_BYTES, layout
@@ -185,7 +186,7 @@ class Storage:
             )
 
     def init_barriers(self, atoms: list[str]) -> Iterator[Statement]:
-        """Warp 0 initialises the mbarriers, then the CTA synchronises."""
+        """Warp 0 initialises the mbarriers, then the CTA (the cluster, where it has several) synchronises."""
         yield Comment("mbarriers: arrival counts")
         body: list[Statement] = [run("cpasync.prefetch_descriptor", atom) for atom in atoms]
         inits = tuple(self._inits())
@@ -194,8 +195,18 @@ class Storage:
             body.append(run("cute.arch.mbarrier_init_fence"))
         if body:
             yield If(((compare("warp_idx", "==", 0), tuple(body)),))
-        if inits:
+        if inits and cluster_size(self.document) > 1:
+            yield run("cute.arch.cluster_arrive_relaxed")
+            yield run("cute.arch.cluster_wait")
+        elif inits:
             yield run("cute.arch.sync_threads")
+
+    def _count(self, count: Callable[[Document, Resource, int], int], resource: Resource) -> int:
+        """The arrival count, which must be the same in all CTAs of a cluster."""
+        counts = {count(self.document, resource, cta) for cta in range(cluster_size(self.document))}
+        if len(counts) > 1:
+            raise LoweringError(f"the CTAs' barriers of {resource.name} count {sorted(counts)} arrivals")
+        return counts.pop()
 
     def _inits(self) -> Iterator[Statement]:
         for resource in self.document.resources:
@@ -206,8 +217,8 @@ class Storage:
                     expression("stage"),
                     call("cutlass.range_constexpr", resource.pipeline.stages),
                     (
-                        run(init, full, full_count(self.document, resource)),
-                        run(init, empty, empty_count(self.document, resource)),
+                        run(init, full, self._count(full_count, resource)),
+                        run(init, empty, self._count(empty_count, resource)),
                     ),
                 )
         for mbarrier in self.document.mbarriers:

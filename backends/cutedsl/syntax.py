@@ -151,6 +151,8 @@ _BINARY: dict[str, type[ast.operator]] = {
     "//": ast.FloorDiv,
     "%": ast.Mod,
     "^": ast.BitXor,
+    "<<": ast.LShift,
+    "|": ast.BitOr,
 }
 _COMPARE: dict[str, type[ast.cmpop]] = {
     "==": ast.Eq,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_resource
 
+from .clusters import Sets
 from .errors import LoweringError
 from .module import Module
 from .names import Names
@@ -52,6 +54,7 @@ class TaskBuilder:
         self.loops: list[Frame] = []
         self.warp: int | None = None  # the elected warp, where one is
         self.lane = False  # whether one lane was elected
+        self.ranked = False  # whether one CTA of the cluster was
         # where another warp works: the sides of pipelines whose cursors the others move past its ops
         self.idle: frozenset[tuple[str, str]] | None = None
         self.tokens: dict[str, TokenValue] = {}
@@ -92,6 +95,13 @@ class TaskBuilder:
         """The task's set-up, in an order that does not depend on the order of its ops."""
         copies = [line for _, line in sorted(self.copies, key=lambda pair: pair[0])]
         return [*copies, *self.set_up, *self.state]
+
+    def ctas(self, sets: Sets, op: Op) -> Expression:
+        """The CTAs that each CTA of the cluster reaches, as bits."""
+        mask = self.module.cluster.mask(sets, op.id)
+        if isinstance(mask, ast.Constant):
+            return mask
+        return expression(self.once(("ctas", ast.dump(mask)), lambda: self.declare("ctas", mask)))
 
     # -- things that are made once
     def once(self, key: object, make: Callable[[], object]) -> object:

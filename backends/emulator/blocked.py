@@ -21,14 +21,15 @@ State = phases.Phase | phases.Meeting
 
 
 def explain(
-    cta: int, program: Program, states: Sequence[State], warps: Sequence[tuple[Stream, int]]
+    first: int, program: Program, states: Sequence[State], warps: Sequence[tuple[Stream, int]]
 ) -> tuple[Blocked, ...]:
-    """One entry a blocked warp; ``warps`` are the streams with the position that each has reached."""
+    """One entry a blocked warp. ``first`` is the number of the cluster's first CTA, ``warps`` are
+    the streams with the position that each has reached."""
     found = []
     for stream, position in warps:
         if position == len(stream.events):
             continue
-        event = stream.events[position]
+        event, cta = stream.events[position], first + stream.cta
         if event.barrier < 0:
             found.append(
                 Blocked(cta, stream.name, event.op, event.at, "its asynchronous group", "its completion")

@@ -46,6 +46,11 @@ class Fragment(NamedTuple):
     subtiles: int
 
 
+def name_of(task: str, warp: int) -> str:
+    """ "math.w3": what a warp is called in its CTA."""
+    return f"{task}.w{warp}"
+
+
 @dataclass(slots=True)
 class WarpState:
     """What a warp's bodies keep: the values of its tokens, and its accumulators by (resource, stage)."""
@@ -75,11 +80,13 @@ class Call:
     values: dict[str, int]
     args: dict[str, Any]
     results: tuple[Any, ...] = ()
+    target: int = 0  # the CTA of the cluster whose memory is meant
+    window: tuple[int, int] | None = None  # bytes of shared memory that a multicast copy brings there
 
     @property
     def warp_name(self) -> str:
         """ "math.w3"."""
-        return f"{self.task.name}.w{self.warp}"
+        return name_of(self.task.name, self.warp)
 
     def parameter(self, name: str) -> Any:
         """Parameter ``name`` of the stock body, as `vocabulary` reads it; None for an optional one that is not given."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from warpdraft.core.clusters import looked_at
 from warpdraft.core.document import Document
 from warpdraft.core.program import Program
 from warpdraft.core.unroll import unroll
 
-from .cta import Cta
+from .cluster import Cluster
 from .launch import SMS, prepare
 from .orders import ORDERS, Order
 from .outcome import EmulationError, Outcome
@@ -39,14 +40,18 @@ def emulate(
     reference = expected(launch)
     steps, notes, blocked = 0, {}, ()
     programs: dict[tuple[tuple[str, int], ...], Program] = {}
-    for number in range(launch.grid):
-        values = launch.trip_counts(number)
+    together = looked_at(document)  # CTAs of one program: the cluster's, or one where none reaches another
+    for first in range(0, launch.grid, together):
+        values = launch.trip_counts(first)
         key = tuple(sorted(values.items()))
-        program = programs.get(key) or programs.setdefault(key, _program(document, values, launch.grid))
-        cta = Cta(launch, program, values, number, Order(order, seed * 1000 + number, len(program.streams)))
-        blocked = cta.run()
-        steps += cta.steps
-        notes |= cta.notes
+        program = programs.get(key) or programs.setdefault(
+            key, _program(document, values, launch.grid // together)
+        )
+        chosen = Order(order, seed * 1000 + first, len(program.streams))
+        cluster = Cluster(launch, program, values, first, chosen)
+        blocked = cluster.run()
+        steps += cluster.steps
+        notes |= cluster.notes
         if blocked:
             break
     common = {
@@ -83,10 +88,10 @@ def emulate_all(
     return replace(outcome, ran=tuple(ran))
 
 
-def _program(document: Document, values: dict[str, int], ctas: int) -> Program:
+def _program(document: Document, values: dict[str, int], clusters: int) -> Program:
     program = unroll(document, values)
-    if program.events * ctas > MAX_STEPS:
+    if program.events * clusters > MAX_STEPS:
         raise EmulationError(
-            f"these sizes make {program.events * ctas} steps; at most {MAX_STEPS} are emulated: choose smaller ones"
+            f"these sizes make {program.events * clusters} steps; at most {MAX_STEPS} are emulated: choose smaller ones"
         )
     return program

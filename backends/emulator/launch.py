@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from warpdraft.core.document import Document, Loop, Resource, Value
+from warpdraft.core.clusters import cluster_layout, cluster_size
+from warpdraft.core.document import Document, Kernel, Loop, Resource, Value
 from warpdraft.core.expressions import (
     OPERATORS,
     Symbol,
@@ -23,7 +24,7 @@ from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import walk
 
-from ..vocabulary import StockError, minimums, output_tile
+from ..vocabulary import StockError, minimums, output_tile, whole_grid
 from .dtypes import Dtype, dtype_of, encode
 from .outcome import EmulationError
 
@@ -54,8 +55,24 @@ class Launch:
     columns: dict[str, int]  # first column of each resource in tensor memory
     smem_bytes: int
     tmem_columns: int
-    grid: int
+    grid: int  # CTAs
     work_tiles: int
+
+    @property
+    def size(self) -> int:
+        """CTAs of a cluster."""
+        return cluster_size(self.document)
+
+    @property
+    def down(self) -> int:
+        """CTAs of a cluster along M; a pair lies along M, too."""
+        pairs, m, _, _ = cluster_layout(self.document)
+        return pairs * m
+
+    @property
+    def across(self) -> int:
+        """CTAs of a cluster along N."""
+        return cluster_layout(self.document)[2]
 
     @property
     def output(self) -> GlobalTensor:
@@ -81,7 +98,8 @@ class Launch:
         missing = [s.name for s in self.document.symbols if s.name not in values]
         if missing:
             raise EmulationError(f"the kernel does not say how {', '.join(missing)} follows from its sizes")
-        own = ceil_div(max(0, self.work_tiles - cta), self.grid)
+        tiles, clusters = self.work_tiles // self.size, self.grid // self.size
+        own = ceil_div(max(0, tiles - cta // self.size), clusters)
         for name in _tile_counts(self.document):
             values[name] = min(values[name], own)
         for name, least in minimums(self.document, self.document.kernel).items():
@@ -110,8 +128,8 @@ def prepare(
         raise EmulationError(f"tiles that are requested at run time are not emulated ({dynamic[0]})")
     if per_tile := [s.name for s in document.symbols if s.per_tile]:
         raise EmulationError(f"trip counts that differ from tile to tile are not emulated ({per_tile[0]})")
-    if document.cluster != (1, 1, 1):
-        raise EmulationError("clusters of several CTAs are not emulated")
+    if per_cta := [s.name for s in document.symbols if s.per_cta]:
+        raise EmulationError(f"trip counts that differ from CTA to CTA are not emulated ({per_cta[0]})")
     taken = {**dict(kernel.small_sizes or kernel.sizes), **(sizes or {})}
     known = {**dict(kernel.parameters), **(parameters or {})}
     sized = {s.name for t in kernel.tensors for extent in t.shape for s in symbols_of(extent)}
@@ -139,7 +157,10 @@ def prepare(
         tensors[tensor.name] = GlobalTensor(tensor.name, dtype, encode(values, dtype), tensor.role)
     work_tiles = _evaluate(kernel.grid, taken, "the grid")
     persistent = bool(_tile_counts(document))
-    grid = max(1, min(work_tiles, sms * ctas_per_sm(document)) if persistent else work_tiles)
+    size = cluster_size(document)
+    _check_grid(document, kernel, work_tiles, taken)
+    most = sms * ctas_per_sm(document) if persistent else work_tiles
+    grid = max(1, min(work_tiles, most) // size) * size
     placed = layout(document)
     if placed.smem_bytes > smem_capacity(document):
         raise EmulationError(
@@ -154,6 +175,17 @@ def prepare(
     columns = {n: o for n, o in placed.offsets.items() if resources[n].space == "tmem"}
     sizes = placed.smem_bytes, placed.tmem_columns
     return Launch(document, resources, taken, known, tensors, offsets, columns, *sizes, grid, work_tiles)
+
+
+def _check_grid(document: Document, kernel: Kernel, work_tiles: int, sizes: Mapping[str, int]) -> None:
+    try:
+        whole = whole_grid(document, kernel)
+    except StockError:
+        return  # the bodies say it
+    if whole is not None and work_tiles != (wanted := _evaluate(whole, sizes, "the grid")):
+        raise EmulationError(
+            f"the kernel's grid has {work_tiles} CTAs; in whole clusters, the output's tiles need {wanted}"
+        )
 
 
 def _tile_counts(document: Document) -> set[str]:

@@ -34,6 +34,7 @@ class Flight:
     barriers: tuple[int, ...] = ()
     bytes: int = 0
     arrivals: int = 0
+    target: int = 0  # the CTA whose memory a copy goes to
     done: bool = False
     needed: bool = False
 

@@ -14,8 +14,10 @@ SHOWS = {
     "broken_deadlock": "WD301",
     "broken_early_release": "WD403",
     "gemm": None,
+    "hopper_gemm": None,
     "persistent_gemm": None,
     "ping_pong": None,
+    "ping_pong_gemm": None,
     "tma_copy": None,
 }
 

@@ -1,6 +1,7 @@
 """sm90.tile_coords: which tile of the output this CTA works on now, and the k step.
 
-Static persistent order: CTA c takes work tiles c, c + grid, ... Work tiles are numbered in bands of ``band`` tile rows (a
+Static persistent order: cluster c takes work tiles c, c + clusters, ..., each of them as many neighbouring tiles as the
+cluster has CTAs. Work tiles are numbered in bands of ``band`` tile rows (a
 parameter of the work queue), each walked column by column; the last band may be thinner. A band of 1 is row-major.
 """
 
@@ -31,9 +32,20 @@ def run(call: Call) -> tuple[int | None, ...]:
     if output.data.ndim != 2:
         raise call.fail(f"needs an output of two dimensions, {output.name} has {output.data.ndim}")
     tile = call.stock(vocabulary.output_tile, tuple(call.launch.parameters.items()))
-    rows, columns = (-(-extent // size) for extent, size in zip(output.data.shape, tile, strict=True))
-    number = call.cta + (call.index("tile") or 0) * call.launch.grid
+    cluster = call.launch.down, call.launch.across
+    rows, columns = (
+        -(-extent // (size * of)) for extent, size, of in zip(output.data.shape, tile, cluster, strict=True)
+    )
+    size = cluster[0] * cluster[1]
+    number = (call.cta + (call.index("tile") or 0) * call.launch.grid) // size
     m, n = tile_at(number, rows, columns, band(call))
+    place = call.cta % size % cluster[0], call.cta % size // cluster[0]
+    m, n = (at * of + own for at, of, own in zip((m, n), cluster, place, strict=True))
+    parts, part = call.parameter("parts"), call.parameter("part")
+    for own, of in zip(part, parts, strict=True):
+        if own >= of:
+            raise call.fail(f"there is no part {own} of {of}")
+    m, n = (at * of + own for at, of, own in zip((m, n), parts, part, strict=True))
     known = {"coord_m": m, "coord_n": n, "coord_k": call.index("domain")}  # no k outside a domain loop
     for what in call.work.returns:
         if what not in known:

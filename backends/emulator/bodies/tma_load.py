@@ -20,7 +20,12 @@ def run(call: Call) -> None:
     block = np.zeros((rows, columns), tensor.dtype.storage)
     inside = tensor.data[top : top + rows, left : left + columns]
     block[: inside.shape[0], : inside.shape[1]] = inside
-    call.memory.write_async(offset, block)
+    if call.window is None:
+        call.memory.write_async(offset, block)
+        return
+    low, high = call.window  # this CTA brings a part of the tile to one of several CTAs
+    stored = block.view(np.uint8).reshape(-1)[max(0, low - offset) : max(0, high - offset)]
+    call.memory.write_async(max(low, offset), stored)
 
 
 BODY = Body("sm90.tma_load", run)

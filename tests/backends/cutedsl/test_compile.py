@@ -6,12 +6,21 @@ import os
 import re
 from collections import Counter
 from dataclasses import replace
+from math import prod
 
 import pytest
 
 from warpdraft.backends.cutedsl import CompileError, LoweringError, compile_module, lower
-from warpdraft.core.arrivals import armed_bytes, consumer_signal, empty_count, full_count, producer_signal
+from warpdraft.core.arrivals import (
+    armed_bytes,
+    consumer_signal,
+    empty_count,
+    full_count,
+    producer_signal,
+    routes,
+)
 from warpdraft.core.document import Document, Op, OpKind
+from warpdraft.core.machine import Machine
 from warpdraft.core.tree import find_resource, find_target, find_work, walk
 
 pytestmark = [
@@ -63,7 +72,8 @@ def test_barrier_initialisation(any_document, ptx_of):
 def test_waits_arrivals_and_bytes(any_document, ptx_of):
     ptx = ptx_of(any_document)
     waits = ops(any_document, OpKind.ACQUIRE, OpKind.WAIT)
-    assert ptx.count("mbarrier.try_wait.parity") == len(waits)
+    drained = drains_of(any_document)
+    assert ptx.count("mbarrier.try_wait.parity") == len(waits) + len(drained)
     tma = [
         (task, op)
         for task in any_document.tasks
@@ -76,14 +86,33 @@ def test_waits_arrivals_and_bytes(any_document, ptx_of):
         armed_bytes(any_document, find_resource(any_document, op.target), task, op) for task, op in tma
     ]
     assert sorted(constants(ptx, r"arrive\.expect_tx\S*\s+%rd\d+, \[[^]]+\], (%?\w+);")) == sorted(expected)
-    signals = Counter(
-        signal_of(any_document, find_resource(any_document, op.target))
+    signalled = [
+        (op, find_resource(any_document, op.target), signal_of)
         for kind, signal_of in ((OpKind.COMMIT, producer_signal), (OpKind.RELEASE, consumer_signal))
         for op in ops(any_document, kind)
-    )
+    ]
+    signals = Counter(signal_of(any_document, resource) for _, resource, signal_of in signalled)
     assert len(re.findall(r"tcgen05\.commit\.", ptx)) == signals.pop("commit", 0)
     signals.pop("tma", 0)
-    assert len(re.findall(r"mbarrier\.arrive\.shared\S*\s", ptx)) == signals.total()
+    releases = [r for op, r, _ in signalled if op.kind is OpKind.RELEASE]
+    remote = [r for r in releases if routes(any_document, r).crossing]
+    assert len(re.findall(r"mbarrier\.arrive\.\S*shared::cluster\S*\s", ptx)) == len(remote)
+    local = re.findall(r"mbarrier\.arrive\.shared(?:::cta)?\.b64\s", ptx)
+    assert len(local) == signals.total() - len(remote)
+
+
+def drains_of(document: Document) -> set[Op]:
+    """The commits behind which a task waits for its stages: others of the cluster arrive there."""
+    machine = Machine(document)
+    return {op for t in document.tasks for w in range(t.num_warps) for op in machine.drains(t, w, 0)}
+
+
+def test_clusters(any_document, ptx_of):
+    ptx, size = ptx_of(any_document), prod(any_document.cluster)
+    assert ("%cluster_ctarank" in ptx) == (f"cluster=({size}, 1, 1)" in lower(any_document)) == (size > 1)
+    assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == (size > 1)
+    shared = [w for r in any_document.resources for w in r.works if w.ctas and size > 1]
+    assert ptx.count(".multicast::cluster") == len(shared)
 
 
 def test_named_barriers_fences_and_groups(any_document, ptx_of):

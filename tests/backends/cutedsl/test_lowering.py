@@ -312,7 +312,7 @@ FILL_AT_X = replace(FILL, args=(("m", Token("x")), ("n", 0)))
 ERRORS = {
     "no kernel": (one(kernel=None), "tensors and sizes"),
     "target": (one(target="sm_80"), "sm_80"),
-    "cluster": (one(cluster=(2, 1, 1)), "clusters"),
+    "cluster along K": (one(cluster=(1, 1, 2)), "clusters along K"),
     "unknown resource": (one(op("p.1", OpKind.WAIT, "nothing")), "p.1: there is no resource 'nothing'"),
     "no pipeline": (one(op("p.1", OpKind.WAIT, "out")), "p.1: out has no pipeline"),
     "unknown work": (one(work("p.1", "ring", "empty")), "p.1: ring has no work 'empty'"),

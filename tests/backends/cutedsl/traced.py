@@ -1,15 +1,19 @@
 """Runs an exported kernel as plain Python, one warp after another, with stand-ins for the DSL, and notes what each op does.
 
-Barriers are numbered as they lie in shared memory, which is how `core.machine` numbers them.
+Barriers are numbered as they lie in the shared memory of a CTA, which is how `core.machine` numbers them, one CTA after the
+other.
 """
 
 import sys
 import types
+from itertools import product
 from unittest import mock
 
+from warpdraft.core.clusters import cluster_size, looked_at
 from warpdraft.core.document import Document
+from warpdraft.core.machine import Machine
 from warpdraft.core.phases import parity_of
-from warpdraft.core.program import EventKind, Program
+from warpdraft.core.program import EventKind, Program, in_cta
 
 MODULES = (
     "cuda",
@@ -53,6 +57,7 @@ class Anything:
         return self
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = _same
+    __lshift__ = __rlshift__ = __or__ = _same
 
 
 class Cursor:
@@ -68,13 +73,14 @@ class Cursor:
 
 
 class Log:
-    """Takes the place of `op`: notes (op, what, barrier, number) as `expected` gives it."""
+    """Takes the place of `op` in CTA ``rank``: notes (op, what, barrier, number) as `expected` gives it."""
 
-    def __init__(self):
-        self.lines = []
+    def __init__(self, rank, barriers):
+        self.lines, self.rank, self.barriers = [], rank, barriers
 
-    def note(self, *line):
-        self.lines.append(line)
+    def note(self, op, what, barrier, number, cta=None):
+        first = (self.rank if cta is None else cta) * self.barriers
+        self.lines.append((op, what, barrier if barrier < 0 else first + barrier, number))
 
     def acquire(self, op, ring, cursor, step):
         self.note(op, "wait", ring.empty + cursor.index, cursor.phase)
@@ -109,6 +115,14 @@ class Log:
     def arrive_count(self, op, barrier, count, step):
         self.note(op, "arrive", barrier, (count, 0))
 
+    def arrive_ctas(self, op, barrier, ctas, count, step):
+        for cta in bits(ctas):
+            self.note(op, "arrive", barrier, (count, 0), cta)
+
+    def tma_multicast(self, op, atom, source, target, barrier, ctas, step):
+        for cta in bits(ctas):
+            self.note(op, "load", barrier, target.stage, cta)
+
     def tma_load(self, op, atom, source, target, barrier, step):
         self.note(op, "load", barrier, target.stage)
 
@@ -119,7 +133,12 @@ class Log:
         return lambda *arguments: Anything()
 
 
-def _stand_ins(warp: int, inits: list, kernels: list) -> dict[str, types.ModuleType]:
+def bits(mask: int) -> list[int]:
+    """The places of the ones in ``mask``."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def _stand_ins(warp: int, rank: int, size: int, inits: list, kernels: list) -> dict[str, types.ModuleType]:
     found = {}
     for name in MODULES:
         module = types.ModuleType(name)
@@ -128,8 +147,8 @@ def _stand_ins(warp: int, inits: list, kernels: list) -> dict[str, types.ModuleT
     arch = mock.Mock(wraps=Anything())
     arch.warp_idx = lambda: warp
     arch.make_warp_uniform = lambda value: value
-    arch.block_idx = lambda: (0, 0, 0)
-    arch.grid_dim = lambda: (1, 1, 1)
+    arch.block_idx, arch.block_idx_in_cluster = lambda: (rank, 0, 0), lambda: rank
+    arch.grid_dim = lambda: (size, 1, 1)
     arch.thread_idx = lambda: (32 * warp, 0, 0)
     arch.mbarrier_init = lambda barrier, count: inits.append((barrier, count))
     arch.elect_one = lambda: Anything()
@@ -151,11 +170,13 @@ def _stand_ins(warp: int, inits: list, kernels: list) -> dict[str, types.ModuleT
 def traced(source: str, document: Document, values: dict[str, int]) -> tuple[dict[str, list], list]:
     """What each warp of the module's kernel does, by "task.wN", and the mbarriers with their counts."""
     lines, inits = {}, []
-    for task in document.tasks:
+    size, ctas = cluster_size(document), looked_at(document)
+    every = [b for b in Machine(document).barriers if b.cta == 0 and b.side != "cluster"]
+    for rank, task in product(range(ctas), document.tasks):
         for warp in range(task.num_warps):
-            log = Log()
+            log = Log(rank, len(every))
             kernels = []
-            with mock.patch.dict(sys.modules, _stand_ins(task.warp_idx + warp, inits, kernels)):
+            with mock.patch.dict(sys.modules, _stand_ins(task.warp_idx + warp, rank, size, inits, kernels)):
                 scope = {"__name__": "kernel"}
                 exec(compile(source, "kernel.py", "exec"), scope)
                 scope |= {"Ops": lambda log=log: log, "partition": lambda *a: (Anything(), Anything())}
@@ -164,13 +185,18 @@ def traced(source: str, document: Document, values: dict[str, int]) -> tuple[dic
                 (kernel,) = kernels
                 names = kernel.__code__.co_varnames[: kernel.__code__.co_argcount]
                 kernel(*(values.get(name, Anything()) for name in names))
-            lines[f"{task.name}.w{warp}"] = log.lines
+            lines[f"{in_cta(task.name, rank)}.w{warp}"] = log.lines
     return lines, sorted(set(inits))
 
 
 def expected(program: Program) -> dict[str, list]:
     """The same of `core.unroll`'s program."""
-    return {s.name: [line for e in s.events if (line := _line(e))] for s in program.streams}
+    return {s.name: [line for e in s.events for line in _lines(e)] for s in program.streams}
+
+
+def _lines(event):
+    found = _line(event)
+    return [(*found[:2], b, found[3]) for b in event.barriers or (-1,)] if found else []
 
 
 def _line(event):

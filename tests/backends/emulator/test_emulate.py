@@ -179,8 +179,8 @@ def test_what_cannot_be_emulated_says_why(gemm):
         emulate(gemm, parameters={"dtype": "e4m3"})
     with pytest.raises(EmulationError, match="279552 bytes of shared memory are needed; a CTA has 232448"):
         emulate(edited(gemm, SetPipeline("smem_ab", "stages", 5)))
-    with pytest.raises(EmulationError, match="clusters"):
-        emulate(replace(gemm, cluster=(2, 1, 1)))
+    with pytest.raises(EmulationError, match="grid has 4 CTAs; in whole clusters, the output's tiles need 6"):
+        emulate(replace(gemm, cluster=(3, 1, 1)))
     with pytest.raises(EmulationError, match="order 'sideways' is unknown"):
         emulate(gemm, order="sideways")
     with pytest.raises(EmulationError, match="at most 300000 are emulated: choose smaller ones"):

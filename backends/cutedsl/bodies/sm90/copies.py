@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warpdraft.core.routes import copied_to
+
 from ...storage import SmemView
 from ...syntax import Expression, Line, call, expression
 from ..body import WorkCall
@@ -18,15 +20,47 @@ class Copy:
     tiles: str
 
 
-def partitioned(work: WorkCall, tensor: str, view: SmemView, *, store: bool) -> Copy:
+@dataclass(frozen=True, slots=True)
+class Multicast:
+    """A copy to several CTAs of the cluster: which, as bits, and the part of ``parts`` that this CTA brings to them."""
+
+    ctas: Expression
+    number: Expression
+    parts: int
+
+
+def multicast(work: WorkCall) -> Multicast | None:
+    """Whom a copy goes to, by the table of `core.routes`; None: to its own CTA alone. Raises LoweringError."""
+    task, op = work.task, work.op
+    cluster = task.module.cluster
+    found = task.module.routes(work.resource, op) if work.resource.pipeline else None
+    copies = [
+        list(copied_to(task.document, work.resource, found, op, work.work, cta, task.ranked))
+        for cta in range(cluster.size)
+    ]
+    sets = tuple(tuple(cta for cta, _ in reached) for reached in copies)
+    if cluster.alone(sets):
+        return None
+    shares = [{share for _, share in reached} for reached in copies]
+    parts = {of for each in shares for _, of in each}
+    if any(len(each) != 1 for each in shares) or len(parts) != 1:
+        raise work.fail("brings different parts to the CTAs of the cluster")
+    number = cluster.number([each.copy().pop()[0] for each in shares], op.id)
+    return Multicast(task.ctas(sets, op), number, parts.pop())
+
+
+def partitioned(
+    work: WorkCall, tensor: str, view: SmemView, *, store: bool, to: Multicast | None = None
+) -> Copy:
     """The copy between ``view`` and ``tensor``, declared in the task's set-up."""
     task = work.task
     task.module.tensor(tensor, work.op.id)
-    tma = task.module.tma(tensor, view, store)
+    tma = task.module.tma(tensor, view, store, to.parts if to else 0)
 
     def make() -> Copy:
         copy = Copy(tma.atom, task.names.new(f"{tensor}_stages"), task.names.new(f"{tensor}_tiles"))
-        value = call("partition", tma.atom, view.name, tma.tensor, view.tile)
+        part = (to.number, to.parts) if to else ()
+        value = call("partition", tma.atom, view.name, tma.tensor, view.tile, *part)
         task.copies.append((tma.order, Line(value, (expression((copy.stages, copy.tiles)),))))
         return copy
 

@@ -13,7 +13,7 @@ from warpdraft.core.footprints import target_work
 from warpdraft.core.tree import find_resource, ops_of
 
 from ....vocabulary import band_of
-from ...syntax import Line, Statement, call, expression
+from ...syntax import Line, Statement, assign, binary, call, expression
 from ...task import Frame, TaskBuilder
 from ...tokens import Variable
 from ..body import WorkCall
@@ -22,7 +22,8 @@ from ..body import WorkCall
 @dataclass(frozen=True, slots=True)
 class TileCoords:
     """Parameters: ``band`` for a kernel without a work queue (default 8: neighbouring CTAs share rows of A and
-    columns of B in the L2 cache). With a queue its own ``band`` counts (default 1: row after row)."""
+    columns of B in the L2 cache). With a queue its own ``band`` counts (default 1: row after row). ``parts`` = (down,
+    across) and ``part``: coordinates of one of so many equal parts of the work tile, counted in such parts."""
 
     name: str = "sm90.tile_coords"
 
@@ -51,7 +52,11 @@ class TileCoords:
             return loop.value
         if letter not in ("m", "n"):
             raise call.fail(f"there is no coordinate {what!r}, only coord_m, coord_n, coord_k")
-        return _tile_position(call)["mn".index(letter)]
+        which = "mn".index(letter)
+        parts, part = call.parameter("parts")[which], call.parameter("part")[which]
+        if part >= parts:
+            raise call.fail(f"there is no part {part} of {parts}")
+        return binary(binary(_tile_position(call)[which], "*", parts), "+", part)
 
 
 def _tile_position(work: WorkCall) -> tuple[str, str]:
@@ -65,8 +70,8 @@ def _tile_position(work: WorkCall) -> tuple[str, str]:
 
 
 def _in_set_up(work: WorkCall) -> tuple[str, str]:
-    names, line = _position_line(work, "block", work.stock(band_of, work.work, None))
-    work.task.set_up.append(line)
+    names, lines = _position_lines(work, "block", work.stock(band_of, work.work, None))
+    work.task.set_up += lines
     return names
 
 
@@ -75,19 +80,25 @@ def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
     if queue is None:
         raise work.fail(f"the tile loop's queue {frame.queue!r} is no work queue")
     band = work.stock(band_of, work.work, queue)
-    names, line = _position_line(work, work.task.work_tile(queue.name), band)
-    frame.prologue.append(line)
+    names, lines = _position_lines(work, work.task.work_tile(queue.name), band)
+    frame.prologue += lines
     return names
 
 
-def _position_line(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, str], Line]:
+def _position_lines(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, str], list[Line]]:
     task = work.task
     grid = task.module.tile_grid(band)
     wanted = _wanted(task)
     m, n = (letter if letter in wanted else f"_{letter}" for letter in "mn")
     names = task.names.new(m), task.names.new(n)
     at = call("tile_at", tile, grid.m_tiles, band, grid.by_band, grid.by_last)
-    return names, Line(at, (expression(names),))
+    lines, cluster = [Line(at, (expression(names),))], task.module.cluster
+    for letter, name, of, place in zip(
+        "mn", names, (cluster.down, cluster.across), (cluster.row, cluster.column), strict=True
+    ):
+        if of > 1 and letter in wanted:  # a cluster works on neighbouring tiles
+            lines.append(assign(name, binary(binary(name, "*", of), "+", place)))
+    return names, lines
 
 
 def _wanted(task: TaskBuilder) -> set[str]:

@@ -10,7 +10,7 @@ from warpdraft.core.tree import find_target
 from ...operations import led
 from ...syntax import Expression, Line, Statement, binary, index
 from ..body import WorkCall
-from .copies import coordinates, partitioned
+from .copies import coordinates, multicast, partitioned
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,18 @@ class TmaLoad:
     name: str = "sm90.tma_load"
 
     def lower(self, call: WorkCall) -> tuple[Statement, ...]:
-        """``op.tma_load(id, atom, source tile, target stage, barrier, step)``"""
+        """``op.tma_load(id, atom, source tile, target stage, barrier, step)``, or ``op.tma_multicast`` with the CTAs"""
         task, op = call.task, call.op
         tile = call.parameter("tile")
         view = task.module.storage.view(call.resource, call.parameter("part"), tile, op.id)
-        copy = partitioned(call, call.parameter("tensor"), view, store=False)
+        to = multicast(call)
+        copy = partitioned(call, call.parameter("tensor"), view, store=False, to=to)
         stage = task.stage(call.resource, "producer", op)
         source = index(copy.tiles, None, *coordinates(call))
         target = index(copy.stages, None, stage)
-        line = Line(
-            task.operation("tma_load", op, copy.atom, source, target, self._barrier(call, stage)), op=op.id
-        )
+        method, ctas = ("tma_multicast", (to.ctas,)) if to else ("tma_load", ())
+        barrier = self._barrier(call, stage)
+        line = Line(task.operation(method, op, copy.atom, source, target, barrier, *ctas), op=op.id)
         return (led(task, line),)
 
     def _barrier(self, call: WorkCall, stage: Expression) -> Expression:

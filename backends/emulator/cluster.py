@@ -1,4 +1,5 @@
-"""One CTA: its warps' programs in some legal interleaving, barriers with their true state, completions that come late."""
+"""One cluster of CTAs (mostly of one): its warps' programs in some legal interleaving, barriers with their true state,
+completions that come late."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from warpdraft.core.tree import find_task, find_work, placed
 from ..vocabulary import StockError, check
 from .blocked import explain
 from .bodies import BODIES
-from .call import Body, Call, View, WarpState
+from .call import Body, Call, View, WarpState, name_of
 from .launch import Launch
 from .memory import SharedMemory, TensorMemory
 from .orders import Flight, Order
@@ -42,22 +43,20 @@ class Warp:
         self.groups: dict[Engine, list[list[Flight]]] = {}
 
 
-class Cta:
-    """Runs one CTA of ``launch``; `run` gives who is blocked for ever (empty: all ended)."""
+class Cluster:
+    """Runs CTAs of ``launch`` from number ``first`` on: as many as the program has; `run` gives who is blocked for ever
+    (empty: all ended)."""
 
     def __init__(
-        self, launch: Launch, program: Program, values: dict[str, int], number: int, order: Order
+        self, launch: Launch, program: Program, values: dict[str, int], first: int, order: Order
     ) -> None:
-        self.launch, self.program, self.values, self.number, self.order = (
-            launch,
-            program,
-            values,
-            number,
-            order,
-        )
-        self.memory = SharedMemory(launch.smem_bytes, order.adverse)
+        self.launch, self.program, self.values, self.order = launch, program, values, order
+        self.first = first
+        self.ctas = 1 + max((s.cta for s in program.streams), default=0)
+        self.memories = [SharedMemory(launch.smem_bytes, order.adverse) for _ in range(self.ctas)]
         owned = set() if allocated(launch.document) else None
-        self.tensor_memory = TensorMemory(launch.tmem_columns, owned)
+        self.tensor_memories = [TensorMemory(launch.tmem_columns, owned) for _ in range(self.ctas)]
+        self.left: set[int] = set()  # CTAs whose warps have all exited
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
         self.states = [
             phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
@@ -87,19 +86,22 @@ class Cta:
                 self._step(chosen)
         if any(w.position < len(w.events) for w in self.warps):
             return explain(
-                self.number, self.program, self.states, [(w.stream, w.position) for w in self.warps]
+                self.first, self.program, self.states, [(w.stream, w.position) for w in self.warps]
             )
-        self._leave()
-        return ()
-
-    def _leave(self) -> None:
-        """All warps have exited: what still reads shared memory reads somebody else's."""
-        reading = [f for f in self.flights if f.engine is Engine.BULK_STORE]
-        if reading:
-            self.memory.poison()
-            self.notes[f"{reading[0].call.op.id} still read shared memory when the CTA had left"] = None
         while self.flights:
             self._complete(self.flights[0])
+        return ()
+
+    def _leave(self, cta: int) -> None:
+        """Warps of CTA ``cta`` have exited; if that was the last, what still reads its shared memory reads somebody
+        else's."""
+        if any(w.stream.cta == cta and w.position < len(w.events) for w in self.warps):
+            return
+        self.left.add(cta)
+        own = [f for f in self.flights if f.call.memory is self.memories[cta]]
+        for flight in (f for f in own if f.engine is Engine.BULK_STORE):
+            self.memories[cta].poison()
+            self.notes[f"{flight.call.op.id} still read shared memory when the CTA had left"] = None
 
     # -- what can happen ----------------------------------------------------------------------------------------------
     def _ready(self, warp: Warp) -> bool:
@@ -173,7 +175,7 @@ class Cta:
             warp.groups.setdefault(event.engine, []).append(warp.open.pop(event.engine, []))
         elif kind is EventKind.FENCE:
             if not event.lane:  # what all lanes wrote, one lane's fence does not publish
-                self.memory.fence(warp.stream.name)
+                self.memories[warp.stream.cta].fence(name_of(warp.stream.task, warp.stream.warp))
         elif kind is EventKind.CLUSTER_ARRIVE:
             warp.meetings += 1
         elif event.engine is Engine.CP_ASYNC and kind in (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE):
@@ -183,7 +185,7 @@ class Cta:
             self.flights.append(commit)
         elif kind in TMEM_LIFE:
             for access in event.accesses:
-                self.tensor_memory.own(access.low, access.high, kind is EventKind.TMEM_ALLOC)
+                self.tensor_memories[warp.stream.cta].own(access.low, access.high, kind is EventKind.TMEM_ALLOC)
         elif kind is EventKind.TENSORMAP_UPDATE:
             raise EmulationError(f"{event.op}: tensor maps that change are not emulated")
         elif kind in MEETINGS and warp.joined < 0:
@@ -192,6 +194,8 @@ class Cta:
                 return  # it goes on when its generation is complete
         warp.joined = -1
         warp.position += 1
+        if warp.position == len(warp.events):
+            self._leave(warp.stream.cta)
 
     def _join(self, warp: Warp, event: Event) -> None:
         barrier, state = self.program.barriers[event.barrier], self.states[event.barrier]
@@ -205,14 +209,21 @@ class Cta:
 
     def _signal(self, op: str, barriers: tuple[int, ...], arrivals: int, nbytes: int = 0) -> None:
         for barrier in barriers:
+            name, cta = self.program.barriers[barrier].name, self.program.barriers[barrier].cta
+            if cta in self.left:
+                self.notes[f"{op} arrives on {name} of a CTA that has left: undefined, ignored"] = None
+                continue
             try:
                 self.states[barrier] = phases.arrive(self.states[barrier], arrivals, nbytes)
             except phases.OverArrival:
-                name = self.program.barriers[barrier].name
                 self.notes[f"{op} arrives once too often on {name}: undefined, ignored"] = None
 
     def _complete(self, flight: Flight) -> None:
         self.flights.remove(flight)
+        if flight.engine is Engine.TMA and flight.target in self.left:
+            note = f"{flight.call.op.id} copies into a CTA that has left: undefined, ignored"
+            self.notes[note] = None
+            return
         flight.done = True
         if flight.body is None:
             self._signal("a tcgen05.commit", flight.barriers, flight.arrivals)
@@ -231,7 +242,9 @@ class Cta:
             if place.body.start is not None:
                 call = replace(call, results=place.body.start(call))
                 warp.state.values.update(zip(place.op.results, call.results, strict=False))
-            flight = Flight(index, event.engine, place.body, call, event.barriers, event.bytes)
+            flight = Flight(
+                index, event.engine, place.body, call, event.barriers, event.bytes, target=call.target
+            )
             self.flights.append(flight)
             if event.engine in GROUPED:
                 warp.open.setdefault(event.engine, []).append(flight)
@@ -249,12 +262,16 @@ class Cta:
                 value = self._value(warp, value.name, place.op, name)
             args[name] = value
         loops = tuple((loop, i) for loop, (_, i) in zip(place.loops, event.at, strict=True))
+        target, window = warp.stream.cta, None
+        if self.ctas > 1 and event.engine is Engine.TMA:  # one event for each CTA that a copy goes to
+            written = next((a for a in event.accesses if a.write), None)
+            target, window = (written.cta, (written.low, written.high)) if written else (target, None)
         return Call(
             self.launch,
-            self.memory,
-            self.tensor_memory,
+            self.memories[target],
+            self.tensor_memories[warp.stream.cta],
             warp.state,
-            self.number,
+            self.first + warp.stream.cta,
             warp.task,
             warp.stream.warp,
             place.op,
@@ -264,6 +281,8 @@ class Cta:
             loops,
             self.values,
             args,
+            target,
+            window,
         )
 
     def _value(self, warp: Warp, token: str, op: Op, parameter: str) -> object:

@@ -1,0 +1,16 @@
+"""C = A B^T for Hopper: two warpgroups take turns, each with a tile of its own, in clusters of two CTAs.
+
+While one multiplies, the other stores its tile: the tensor cores wait for nobody. A member of the family in
+`hopper_gemm`.
+"""
+
+from warpdraft.assets.examples.hopper_gemm import Plan, gemm
+
+
+def build():
+    """Each warpgroup works on 128 x 128 tiles; the CTAs of a cluster share B."""
+    return gemm(Plan(tile=(128, 128, 64), ping_pong=True, subtile=32), "ping_pong_gemm")
+
+
+if __name__ == "__main__":
+    build().print_and_verify()
