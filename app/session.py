@@ -19,6 +19,7 @@ from warpdraft.core.store import DocumentError
 from .analysis import Analyst, Child, Failed, Unwanted
 from .autosave import Autosave
 from .files import fingerprint
+from .questions import Questions
 from .saving import save
 from .tools import TOOLS, Tools
 from .typed import plain
@@ -28,6 +29,7 @@ from .views.graph import graph_view
 from .worker import Stale, Worker
 
 VERDICT_FIRST = 0.6  # seconds that the other results wait for the verdict
+FLEETING = {"fixes", "why", "advise"}  # questions whose answers hold for the present document only
 UNWRITTEN = Document("")  # what a file holds that is not there yet
 Post = Callable[[Callable[[], None]], None]
 
@@ -75,8 +77,7 @@ class Session(param.Parameterized):
         self._checker = Worker("warpdraft-check")
         self._writer = Worker("warpdraft-write")
         self._drawer = Worker("warpdraft-graph")
-        self._questions = Worker("warpdraft-question", linger=2.0)
-        self._new_analyst = analyst
+        self._questions = Questions(analyst)
         self._analyst, self._second = analyst(), analyst()
         self._autosave = Autosave(tools.save, living, lambda: self._later(self.meet))
         self._autosave.enter(path)
@@ -353,22 +354,14 @@ class Session(param.Parameterized):
 
     def ask(self, answer: Callable[[Result], None], function: str, *arguments: Any) -> None:
         """Ask one more question about the present document in the background; ``answer`` gets the result, unless a newer
-        question comes first."""
-        revision, document = self.revision, self.document
-
-        def job(stale: Stale) -> None:
-            analyst = self._new_analyst()
-            try:
-                result = Result(revision, analyst.ask(function, document, *arguments, unwanted=stale))
-            except Failed as failure:
-                result = Result(revision, None, str(failure))
-            except Unwanted:
-                return
-            finally:
-                analyst.close()
-            self.post(lambda: answer(result))
-
-        self._questions.submit(job)
+        question of its kind comes first, or an edit to one of `FLEETING`."""
+        revision = self.revision
+        self._questions.ask(
+            function,
+            (self.document, *arguments),
+            lambda value, problem: self.post(lambda: answer(Result(revision, value, problem))),
+            lambda: function in FLEETING and revision != self.revision,
+        )
 
     def settle(self, timeout: float = 20.0) -> bool:
         """Wait for the results and the autosave of the present document: for tests and scripts."""

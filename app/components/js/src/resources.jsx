@@ -41,7 +41,6 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
       <div class="scroll">
         <Group title="Tasks" what="task" send={send} labels={labels(data.tasks)}>{data.tasks.map((item) => row(item, "task", "tasks"))}</Group>
         <Group title="Resources" what="ring" send={send}>{data.items.map((item) => row(item, "resource"))}</Group>
-        <Group title="Document">{row(data.document, "document")}</Group>
         <Group title="Barriers" what="barrier" send={send} labels={labels(data.barriers)}>{data.barriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Mbarriers" what="mbarrier" send={send} labels={labels(data.mbarriers)}>{data.mbarriers.map((item) => row(item, "resource", "barriers"))}</Group>
         <Group title="Async groups" what="group" send={send}>{data.groups.map((item) => row(item, "resource"))}</Group>
@@ -54,6 +53,7 @@ export const Resources = memo(["data", "selection", "marks"], function Resources
               commit={(value) => send({ type: "set", kind: "symbol", name: symbol.name, key: "min", value })} /></label>
             <Button icon="close" kind="small bare" label={`Remove symbol ${symbol.name}`} onClick={() => send({ type: "remove", kind: "symbol", name: symbol.name })} /></li>
         ))}</Group>
+        <Group title="Document">{row(data.document, "document")}</Group>
         <Group title="Kernel" what={data.kernel.length ? "tensor" : "kernel"} send={send}>{data.kernel.map((item) => row(item, item.tensor ? "tensor" : "kernel"))}</Group>
       </div>
     </section>
