@@ -313,33 +313,6 @@ def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
     session.close()
 
 
-def test_a_question_replaces_those_of_its_kind_only_and_an_edit_what_no_longer_holds():
-    go, begun, heard = threading.Event(), threading.Event(), []
-
-    def slow(document, *arguments):
-        begun.set()
-        assert go.wait(10)
-        return arguments or "done"
-
-    found = [Finding("WD201", name, Severity.ERROR, "m", ops=(name,)) for name in ("load.02", "load.03")]
-    session = new(sample.gemm(), fixes=slow, why=slow, trace=slow)
-    session.settle()
-    for finding in found:
-        find_fixes(session, finding)
-        begun.wait(10)
-    session.ask(lambda result: heard.append("why"), "why", "load.02")
-    assert session.fixes == {finding_key(found[1]): None}  # the first can be asked for again
-    go.set()
-    assert session.settle() and heard == ["why"] and session.fixes[finding_key(found[1])] == (found[1],)
-    go.clear()
-    for kind in ("why", "trace"):
-        session.ask(lambda result, kind=kind: heard.append(kind), kind, "load.02")
-    session.do(RENAME)
-    go.set()
-    assert session.settle() and heard == ["why", "trace"]  # what was exported is wanted still
-    session.close()
-
-
 def test_what_is_kept_is_acknowledged(session):
     session.do(RENAME)
     assert session.settle()
