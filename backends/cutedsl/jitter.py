@@ -49,7 +49,7 @@ class Ops:
         """Sleep, or not: two rounds of a multiplicative hash, by large odd numbers (those of xxHash's 32-bit form)."""
         first, second, third = Uint32(0x9E3779B1), Uint32(0x85EBCA77), Uint32(0xC2B2AE3D)
         x = Uint32(self.seed * 64 + self.warp_idx) * first + Uint32(cute.arch.block_idx()[0]) * third
-        x = x + Uint32(step) * second + Uint32(OPS.index(op)) * first
+        x = x + Uint32(step) * second + Uint32(OPS.index(op) * 0x9E3779B1 & 0xFFFFFFFF)
         x = (x ^ (x >> 15)) * second
         x = (x ^ (x >> 13)) * third
         if (x >> 31) == 1:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from ..document import Document, Loop
 from ..expressions import Symbol, evaluate
 from ..occupancy import ctas_per_sm
 from ..tree import walk
-from .costs import Costs
+from .costs import Costs, costs_of
 from .simulate import simulate
 from .values import events
 
@@ -25,9 +27,9 @@ TILES, TILES_STEP = 3, 1
 class Prediction:
     """``cycles`` of the launch: ``waves`` times those of the CTA with the most work (``values``: its trip counts).
 
-    ``exact``: the CTA was simulated to its end; otherwise its steady state was extended. CTAs do not slow each other down
-    in this model: the limits of L2 and DRAM are not in it. Those that share a multiprocessor are counted one after another:
-    what they overlap is not in it either.
+    CTAs that share a multiprocessor are one wave: they take as long as one alone, or as the busiest engine works for all
+    of them. ``exact``: the CTA was simulated to its end; otherwise its steady state was extended. CTAs do not slow each
+    other down otherwise in this model: the limits of L2 and DRAM are not in it.
     """
 
     cycles: int
@@ -45,13 +47,19 @@ def predict(
     Raises ValueError for a document without a kernel, KeyError with the name of a size that is missing.
     """
     ctas, values = cta_values(document, sizes, sms)  # CTA 0 has as many tiles as any
-    waves = -(-ctas // sms)
-    counts = tile_counts(document)
+    costs = costs or costs_of(document)
     exact = events(document, values) <= DIRECT
-    cycles = (
-        simulate(document, values, costs).total if exact else _extrapolated(document, values, counts, costs)
-    )
-    return Prediction(waves * cycles, ctas, waves, tuple(values.items()), exact)
+    corners = [(1.0, values)] if exact else _corners(values, tile_counts(document))
+    alone, engines = 0.0, Counter[str]()
+    for weight, trips in corners:
+        timeline = simulate(document, trips, costs)
+        alone += weight * timeline.total
+        for engine, cycles in timeline.busy:
+            engines[engine] += weight * cycles
+    together = min(ctas_per_sm(document), max(1, -(-ctas // sms)))
+    waves = -(-ctas // (sms * together))
+    cycles = max(alone, together * max(engines.values(), default=0)) + costs.launch
+    return Prediction(round(waves * cycles), ctas, waves, tuple(values.items()), exact)
 
 
 def cta_values(
@@ -74,8 +82,8 @@ def tile_counts(document: Document) -> set[str]:
     return {loop.stop.name for loop in loops if loop.kind == "tile" and isinstance(loop.stop, Symbol)}
 
 
-def _extrapolated(document: Document, values: dict[str, int], counts: set[str], costs: Costs | None) -> int:
-    """Cycles by the plane (for two symbols: the bilinear surface) through small simulated runs."""
+def _corners(values: Mapping[str, int], counts: set[str]) -> Iterator[tuple[float, dict[str, int]]]:
+    """Small runs with weights, which together extend the plane (for two symbols: the bilinear surface) to ``values``."""
     axes = []
     for name, value in values.items():
         base, step = (TILES, TILES_STEP) if name in counts else (TRIPS, TRIPS_STEP)
@@ -84,10 +92,5 @@ def _extrapolated(document: Document, values: dict[str, int], counts: set[str], 
         else:
             beyond = (value - base) / step
             axes.append(((name, base, 1 - beyond), (name, base + step, beyond)))
-    total = 0.0
     for corner in product(*axes):
-        weight = 1.0
-        for _, _, share in corner:
-            weight *= share
-        total += weight * simulate(document, {name: value for name, value, _ in corner}, costs).total
-    return round(total)
+        yield prod(share for _, _, share in corner), {name: value for name, value, _ in corner}
