@@ -7,7 +7,7 @@ copies, and of these for those of the executing threads (PTX ISA, tcgen05.commit
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .document import Engine
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .races import Record
 
 COPIES = Engine.CP_ASYNC
+LAST = 1 << 60  # behind all barriers
+Commit = tuple[int, int, int]  # place in its stream, barrier, and generations complete once it has arrived
 
 
 def commit_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
@@ -37,35 +39,53 @@ def held_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
 
 
 def _note(run: Execution, w: int, j: int, e: Event) -> None:
-    of = run.commits.setdefault((w, e.engine, e.lane), {})
-    for b in e.barriers:
-        of.setdefault(b, []).append((j, run.state[b].completed))
+    of = run.commits.setdefault((w, e.engine, e.lane), [])
+    of += [(j, b, run.state[b].completed + 1) for b in e.barriers]
 
 
 def committed(run: Execution, w: int, j: int, base: Clock) -> bool:
     """Whether commit ``j`` of stream ``w`` is known to have arrived, as it has on all its barriers at once."""
-    return any(
-        base[run.n + b] > g
-        for key in ((w, None, False), (w, COPIES, False), (w, COPIES, True))
-        for b, commits in run.commits.get(key, {}).items()
-        for k, g in reversed(commits)
-        if k == j
-    )
+    for key in ((w, None, False), (w, COPIES, False), (w, COPIES, True)):
+        commits = run.commits.get(key, ())
+        for place in range(_first_behind(commits, j - 1), _first_behind(commits, j)):
+            _, b, done = commits[place]
+            if base[run.n + b] >= done:
+                return True
+    return False
 
 
 def covering(run: Execution, x: Record | Note) -> Iterator[tuple[int, int]]:
     """The first arrival behind ``x`` that speaks for it, on each barrier: barrier, generations then complete."""
-    event = getattr(x, "event", None) or run.program.streams[x.stream].events[x.index - 1]
-    copies = event.engine is COPIES
-    if not copies and event.engine not in COMMITTED:
-        return
-    for lane in (False, True) if copies and event.lane else (False,):
-        for b, commits in run.commits.get((x.stream, COPIES if copies else None, lane), {}).items():
-            place = bisect_right(commits, (x.index, 1 << 60))
-            if place < len(commits):
-                yield b, commits[place][1] + 1
+    for commits in _speaking(run, x):
+        found: dict[int, int] = {}
+        for _, b, done in commits[_first_behind(commits, x.index) :]:
+            found.setdefault(b, done)
+        yield from found.items()
 
 
 def ended(run: Execution, x: Record | Note, base: Clock) -> bool:
     """Whether ``x`` is known to be over through such an arrival, under clock ``base``."""
-    return any(base[run.n + b] >= done for b, done in covering(run, x))
+    n = run.n
+    for commits in _speaking(run, x):
+        for place in range(_first_behind(commits, x.index), len(commits)):
+            _, b, done = commits[place]
+            if base[n + b] >= done:
+                return True
+    return False
+
+
+def _first_behind(commits: Sequence[Commit], j: int) -> int:
+    """The place of the first one after event ``j``."""
+    return bisect_right(commits, (j, LAST))
+
+
+def _speaking(run: Execution, x: Record | Note) -> list[list[Commit]]:
+    """The arrivals of the stream of ``x`` that speak for works like it."""
+    event = getattr(x, "event", None) or run.program.streams[x.stream].events[x.index - 1]
+    if event.engine in COMMITTED:
+        keys = ((x.stream, None, False),)
+    elif event.engine is COPIES:
+        keys = tuple((x.stream, COPIES, lane) for lane in ((False, True) if event.lane else (False,)))
+    else:
+        return []
+    return [run.commits[key] for key in keys if key in run.commits]

@@ -25,7 +25,7 @@ from . import async_arrivals, channels, early_close, meetings, phases
 from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
-from .incidents import Clock, Entry, Incident, Note
+from .incidents import Clock, Entry, Incident, Note, joined
 from .phases import Meeting, Phase
 from .program import BarrierKind, Event, EventKind, Program
 from .races import ARRIVING, NEVER, SYNC, Races
@@ -69,12 +69,10 @@ class Execution:
         self.log: list[list[Entry]] = [[] for _ in barriers]  # contributions of the open generation
         self.last: list[dict[int, int]] = [{} for _ in barriers]  # stream -> place, of the generation before
         self.before: list[dict[int, int]] = [{} for _ in barriers]  # ... and of the one before that
-        self.waits: list[list[tuple[int, int, Clock, bool]]] = [
-            [] for _ in barriers
-        ]  # since the last completion
-        self.unobserved: dict[
-            int, tuple[int, int, int]
-        ] = {}  # barrier -> arrive behind a phase that none has seen
+        # by barrier, since the last completion
+        self.waits: list[list[tuple[int, int, Clock, bool]]] = [[] for _ in barriers]
+        # barrier -> an arrive behind a phase that none has seen
+        self.unobserved: dict[int, tuple[int, int, int]] = {}
         # (stream, barrier) -> parity waits, place and phases; and phases completed when a wait last passed
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
@@ -83,13 +81,11 @@ class Execution:
         self.exits_order = True  # whether a warp's exit is before what the cluster's barrier then lets go on
         self.joined = [0] * n  # generations of the cluster's barrier that each stream has joined,
         self.waited: dict[int, int] = {}  # and how many it has waited for
-        # (stream, engine, lane) of `core.async_arrivals` -> barrier -> (place, generation)
-        self.commits: dict[tuple[int, Engine | None, bool], dict[int, list[tuple[int, int]]]] = {}
+        self.commits: dict[tuple[int, Engine | None, bool], list[async_arrivals.Commit]] = {}  # by lane
         # barrier -> its last copy: stream, place, generation
         self.landing: dict[int, tuple[int, int, int]] = {}
-        self.fenced: list[list[tuple[int, Clock, bool]]] = [
-            [] for _ in streams
-        ]  # place, and whether by one lane
+        # by stream: place, clock, and whether by one lane
+        self.fenced: list[list[tuple[int, Clock, bool]]] = [[] for _ in streams]
         self.order: list[tuple[int, int, int]] = []  # slices of the execution: stream, from, to
         self.incidents: list[Incident] = []
         self.seen: set[tuple[str, str, int]] = set()
@@ -202,7 +198,7 @@ class Execution:
         self.waits[b].append((w, j, base, again))
         self.passed[w, b] = done
         if base[self.n + b] < done:
-            self.base[w] = tuple(map(max, base, self.cumul[b]))
+            self.base[w] = joined(base, self.cumul[b])
         return True
 
     def _check_pass(self, w: int, j: int, b: int, g: int | None, done: int) -> None:
@@ -287,39 +283,43 @@ class Execution:
 
     def complete(self, b: int) -> None:
         """The open generation of ``b`` is complete: join its contributions, check the waits of the last one, wake."""
-        own = {
-            entry.stream: entry for entry in self.log[b]
-        }  # a later one of the same stream covers the earlier
-        clock = list(map(max, *(e.base for e in own.values()))) if len(own) > 1 else None
-        if clock is None:
-            clock = list(self.log[b][-1].base)
+        log = self.log[b]
+        own = {entry.stream: entry for entry in log}  # a later one of the same stream covers the earlier
+        known = log[-1].base
+        for entry in own.values():
+            if entry.base is not known:
+                known = joined(known, entry.base)
+        clock = list(known)
         for w, entry in own.items():
-            clock[w] = max(clock[w], entry.index)
+            if clock[w] < entry.index:
+                clock[w] = entry.index
         generation, mine = self.state[b].completed, self.n + b
         for w, j, base, again in self.waits[b]:
             if clock[w] < j:
                 kind = "stale" if again else "overrun"
-                self.report(kind, b, generation - 1, w, j, self.log[b][-1][:2], base)
+                self.report(kind, b, generation - 1, w, j, log[-1][:2], base)
         if clock[mine] < generation:
-            clock = list(map(max, clock, self.cumul[b]))
+            clock = list(joined(clock, self.cumul[b]))
         clock[mine] = generation + 1
         self.cumul[b] = tuple(clock)
         self.waits[b] = []
         self.before[b] = self.last[b]
         self.last[b] = {w: entry.index for w, entry in own.items()}
-        for place, entry in enumerate(self.log[b]):
+        for place, entry in enumerate(log):
+            if entry.kind not in BY_ENGINES:
+                continue
             commits = entry.kind is EventKind.COMMIT_ARRIVE
             if commits and self.program.streams[entry.stream].events[entry.index - 1].also:
                 # each may be known by itself
                 self.last[b][-entry.stream - 1 - self.n * (place + 1)] = entry.index
-            elif entry.kind in BY_ENGINES:
+            else:
                 self.last[b][-entry.stream - 1] = entry.index
         self.log[b] = []
-        if (
-            self.program.barriers[b].kind is BarrierKind.NAMED
-        ):  # they know of this generation, and of no later one
-            for w in self.parked[b]:
-                self.base[w] = tuple(map(max, self.base[w], self.cumul[b]))
+        if not self.parked[b]:
+            return
+        if self.program.barriers[b].kind is BarrierKind.NAMED:
+            for w in self.parked[b]:  # they know of this generation, and of no later one
+                self.base[w] = joined(self.base[w], self.cumul[b])
         self.ready.extend(self.parked[b])
         self.parked[b] = []
 

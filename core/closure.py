@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from .cuts import Cut, Uses, chain, cuts_in_order
-from .forks import Unforeseen, extended, foresee, fork, prepared
+from .forks import Unforeseen, extended, foresee, fork, heir, prepared
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
 from .pieces import Alternative, Joint, PieceWalk, samples, value_for
-from .run import Run, judged
+from .run import Run
 from .shift import same
 from .sweep import Paused
 
@@ -67,11 +67,11 @@ class Closure:
     judge: Callable[[Run, bool], bool]
     deadline: float
     different: set[str] = field(default_factory=set)
-    foreseen: Paused | None = None  # an execution before its first event, from a closure at other values
+    foreseen: Paused | None = None  # an execution before its first event, from a closure at other values,
+    uses: Uses | None = None  # and what its streams may do
     events: int = 0
     longest: int = 0  # iterations that lead to a state for the first time
     known: dict[tuple, list[State]] = field(default_factory=dict)
-    uses: Uses = field(init=False)
 
     @property
     def states(self) -> int:
@@ -105,11 +105,12 @@ class Closure:
                 return False
             if not joint.loops or (not joint.symbol and i == joint.least) or self._seen(state):
                 continue
-            for alternative in joint.alternatives:
+            for place, alternative in enumerate(joint.alternatives, 1):
                 after = self._piece(
                     state,
                     alternative,
                     lambda walk, a=alternative, i=i: walk.iteration(i, a, self._is_last(i + 1)),
+                    last=place == len(joint.alternatives),
                 )
                 if after is None:
                     return False
@@ -144,10 +145,10 @@ class Closure:
         execution = self.foreseen
         if execution is None:
             programs = samples(self.machine, self.joint, self.growth, self.values, self.joint.head + 2)
-            execution = prepared(self.machine, programs, judged(self.machine.document), self.deadline)
+            execution = prepared(self.machine, programs, self.machine.judged, self.deadline)
             self.foreseen = execution
         program = execution.program
-        self.uses = Uses(self.machine, program)
+        self.uses = self.uses or Uses(self.machine, program)
         tasks = {t.name: t for t in self.machine.document.tasks}
         walks = [
             PieceWalk(self.joint, self.growth, self.machine, tasks[s.task], s, self.values)
@@ -156,11 +157,17 @@ class Closure:
         return State(execution, walks, ())
 
     def _piece(
-        self, state: State, chosen: Alternative, walk: Callable[[PieceWalk], None], end: bool = False
+        self,
+        state: State,
+        chosen: Alternative,
+        walk: Callable[[PieceWalk], None],
+        end: bool = False,
+        last: bool = False,
     ) -> State | None:
-        """The state after one more piece; None after a run that went wrong in it."""
-        program = extended(state.execution.program)
-        execution = fork(state.execution, program)
+        """The state after one more piece; None after a run that went wrong in it. ``end``: no other piece follows.
+        ``last``: nothing else will go on from ``state``, whose execution need not be copied then."""
+        program = state.execution.program if last else extended(state.execution.program)
+        execution = heir(state.execution) if last else fork(state.execution, program)
         walks = [w.on(s) for w, s in zip(state.walks, program.streams, strict=True)]
         for w, (of, stream) in enumerate(zip(walks, program.streams, strict=True)):
             size = len(stream.events)

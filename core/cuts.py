@@ -14,7 +14,6 @@ from .clusters import CLUSTER_KINDS, ops_of_warp
 from .cursors import OPENS, opening_cursor
 from .document import Engine, Loop, OpKind, Task
 from .growth import Growing, Growth
-from .live_views import live_at
 from .machine import Machine
 from .op_integers import chosen
 from .program import BarrierKind, Program, Stream
@@ -68,7 +67,6 @@ class MarkingWalk(WarpWalk):
         self.short: set[str] = set()
         self.numbers: dict[tuple[str, tuple[int, ...], int], int] = {}
         self.coming: Loop | None = None
-        self.live: dict[str, frozenset[str]] = {}  # by loop: the views that matter between its iterations
 
     def loop(self, loop: Loop) -> None:
         self.coming = loop
@@ -111,9 +109,7 @@ class MarkingWalk(WarpWalk):
 
     def mark_at(self, loop: Loop) -> Mark:
         """Where it is now, before an iteration of ``loop`` or behind it. Views that nothing takes any more don't count."""
-        if loop.id not in self.live:
-            self.live[loop.id] = live_at(self.task, loop)
-        live = self.live[loop.id]
+        live = self.machine.live(self.task, loop)
         views = {k: v for k, v in self.works.views.items() if k in live or k.endswith(IN_HAND)}
         return Mark(len(self.stream.events), dict(self.cursor), dict(self.raw), views)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,15 @@ from .program import Event, EventKind, Program
 from .sweep import Paused
 
 SHARED = frozenset(
-    ("weight", "channel", "program", "foreseen", "bounds", "plans", "planned", "pieces", "gates")
+    (
+        *("weight", "channel", "program", "foreseen"),
+        *("bounds", "owners", "places", "plans", "planned", "pieces", "gates"),
+    )
 )  # settled
 CONTAINERS = frozenset((list, dict, set, deque))
 NESTING = (list, dict)  # that hold other containers
 VALUES = (int, str, float, tuple, frozenset, type(None))
+PLAIN = (EventKind.WORK, EventKind.WAIT, EventKind.ARRIVE, EventKind.SYNC)  # most events: nothing to prepare
 MAX_STAGES = 64  # of one pipeline: accesses to all of them are prepared
 
 
@@ -37,10 +42,20 @@ def extended(program: Program) -> Program:
 
 def fork(execution: Paused, program: Program) -> Paused:
     """A copy of ``execution`` that goes on with ``program``, of which it has executed the beginning."""
-    made = _forked(execution)
+    made = _linked(execution, _forked)
     made.program = program
+    return made
+
+
+def heir(execution: Paused) -> Paused:
+    """Goes on from ``execution``, which is at its end: of that one only what is settled can still be asked for."""
+    return _linked(execution, copy)
+
+
+def _linked(execution: Paused, copied: Callable[[Any], Any]) -> Paused:
+    made = copied(execution)
     for name in execution.parts:
-        part = _forked(getattr(execution, name))
+        part = copied(getattr(execution, name))
         part.execution = made
         setattr(made, name, part)
     return made
@@ -69,7 +84,7 @@ def _copied(value: Any, kind: type) -> Any:
         return value.copy()
     if kind is dict:
         return {k: _copied(v, type(v)) if type(v) in CONTAINERS else v for k, v in value.items()}
-    return [_copied(v, type(v)) if type(v) in CONTAINERS else v for v in value]
+    return [v if type(v) not in CONTAINERS else _copied(v, type(v)) if v else v.copy() for v in value]
 
 
 def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, deadline: float) -> Paused:
@@ -113,6 +128,8 @@ def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
     ranges, or use engines, that nothing was prepared for."""
     races, cta = execution.races, execution.program.streams[w].cta
     for e in events:
+        if e.kind in PLAIN and e.engine is None and not e.accesses:
+            continue
         free = e.engine is Engine.CP_ASYNC and e.kind not in GROUPS
         if e.engine in GROUPED and not free and (w, e.engine) not in execution.channel:
             raise Unforeseen

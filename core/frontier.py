@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from .async_arrivals import covering
+from .async_arrivals import covering, ended
 from .clocks import Execution
 from .counterparts import KNOWN
 from .cuts import Cut
 from .document import Engine
-from .incidents import Clock
+from .incidents import Clock, joined
 from .races import BY_ARRIVAL, GENERIC, SYNC, Record
 
 
@@ -45,7 +45,7 @@ class Frontier:
             if who not in lows:
                 lows[who] = self._low(e, who)
             low = lows[who]  # what all who may still wait for it know
-            self.cumul.append(tuple(map(max, e.cumul[b], low)))
+            self.cumul.append(joined(e.cumul[b], low))
             # asked for only where a warp does not know the phase before (all phases) complete
             done, known = e.state[b].completed, e.n + b
             asked = bool(who) and low[known] < done - 1
@@ -75,6 +75,7 @@ class Frontier:
         if audiences is not None:
             self._raise(e, *audiences)
         self._forget(e.n)
+        self.ranks = [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(e.n)]
 
     def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
         """Raises every clock to what all know who may ever compare it."""
@@ -93,8 +94,8 @@ class Frontier:
             tuple(b if c == w else max(b, k) for c, (b, k) in enumerate(zip(base, known, strict=True)))
             for w, base in enumerate(self.base)
         ]
-        self.cumul = [tuple(map(max, clock, known)) for clock in self.cumul]
-        self.log = [[x._replace(base=tuple(map(max, x.base, known))) for x in log] for log in self.log]
+        self.cumul = [joined(clock, known) for clock in self.cumul]
+        self.log = [[x._replace(base=joined(x.base, known)) for x in log] for log in self.log]
 
     def _forget(self, n: int) -> None:
         """Takes from the clocks what no later step can tell of: how far a stream is between two of the places that clocks
@@ -139,14 +140,12 @@ class Frontier:
     @staticmethod
     def _low(e: Execution, streams: Iterable[int]) -> list[int]:
         """What every one of ``streams`` knows of each component; of a warp's own events, every other one."""
-        known = []
+        low = [KNOWN] * len(e.base[0])
         for w in streams:
-            clock = list(e.base[w])
-            clock[w] = KNOWN
-            known.append(clock)
-        if len(known) < 2:
-            return known[0] if known else [KNOWN] * len(e.base[0])
-        return list(map(min, *known))
+            own, low[w] = low[w], -1
+            low = [a if a < b else b for a, b in zip(low, e.base[w], strict=True)]
+            low[w] = own
+        return low
 
     @staticmethod
     def _unknown(places: dict[int, int], low: list[int]) -> dict[int, int]:
@@ -170,13 +169,11 @@ class Frontier:
         if watched and e.fencing.must_leave(x):
             fence = e.fencing.left(x)
         copies = x.event.engine is Engine.CP_ASYNC
-        commits: tuple[tuple[int, int], ...] = ()
-        if x.component in BY_ARRIVAL or copies:
-            commits = tuple(sorted(covering(e, x)))
+        by_arrival = x.component in BY_ARRIVAL or copies
         done = (
             (x.component >= 0 and self.low[x.component] >= x.value)
             or (x.component == SYNC and self.low[x.stream] >= x.index)
-            or any(self.low[e.n + b] >= g for b, g in commits)
+            or (by_arrival and ended(e, x, self.low))
         )
         done = done and not (
             watched and any(not e.fencing.entered(x, w) for w in self.entering if w != x.stream)
@@ -185,9 +182,16 @@ class Frontier:
             done = False  # a copy to come may still lack a fence behind it
         if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
             return None
+        commits = tuple(sorted(covering(e, x))) if by_arrival else ()
         behind = e.races.fenced_behind(x) if copies and fence != KNOWN else frozenset()
         what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
         return x.stream, x.index, x.component, x.value, fence, commits, what
+
+
+def _ranks(values: list[int]) -> list[int]:
+    """The place of each value among all: what is left of them under any increasing map."""
+    places = {value: place for place, value in enumerate(sorted(set(values)))}
+    return [places[value] for value in values]
 
 
 def _ends(waits: Iterable[tuple]) -> dict[int, tuple[int, int, bool]]:

@@ -17,12 +17,14 @@ from .arrivals import (
 from .clusters import looked_at, ops_of_warp
 from .conditions import condition_keys, decided_in
 from .cursors import moved_cursor, opening_cursor, passed_over, pipeline_ops
-from .document import Document, Engine, Guard, GuardKind, Op, OpKind, Resource, Signal, Task
+from .document import Document, Engine, Guard, GuardKind, Loop, Op, OpKind, Resource, Signal, Task
+from .fencing import Judged, judged
 from .footprints import engine_of
 from .grid_dependency import GridDependency, grid_dependency
 from .implied import implied_reads
 from .interleave import CURSORS, PLAIN, first_use, warps_are_lanes
 from .layout import layout
+from .live_views import live_at
 from .pipeline_groups import done_once, group_of, sharers, spelled_out
 from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
@@ -74,6 +76,7 @@ class Machine:
         self._opening: dict[tuple[str, str, str], str] = {}
         self._moved: dict[tuple[str, str, OpKind], str] = {}
         self._passed: dict[str, frozenset[tuple[str, str]]] = {}
+        self._live: dict[str, frozenset[str]] = {}
         self._stages = {m.name: max(1, m.stages) for m in document.mbarriers}
         for r in document.resources:
             if r.pipeline:
@@ -135,6 +138,11 @@ class Machine:
     def done_once(self) -> frozenset[tuple[str, str]]:
         """The (pipeline, op) that another member of its group does for it: here they only move cursors."""
         return done_once(self.document)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """What the rules on proxies and fences look at."""
+        return judged(self.document)
 
     @cached_property
     def together(self) -> tuple[frozenset[tuple[str, int]], ...]:
@@ -247,6 +255,12 @@ class Machine:
         if elected.id not in self._passed:
             self._passed[elected.id] = passed_over(self.document, task, elected)
         return self._passed[elected.id]
+
+    def live(self, task: Task, loop: Loop) -> frozenset[str]:
+        """The views that matter between iterations of ``loop`` (`core.live_views`)."""
+        if loop.id not in self._live:
+            self._live[loop.id] = live_at(task, loop)
+        return self._live[loop.id]
 
     @cached_property
     def idle(self) -> frozenset[int]:

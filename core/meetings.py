@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import phases
-from .incidents import Entry
+from .incidents import Entry, joined
 from .phases import Meeting
 from .program import Event, EventKind, Program
 
@@ -25,7 +25,7 @@ def sync(run: Execution, w: int, j: int, e: Event) -> bool:
         return False
     del run.inside[w]
     if run.base[w][run.n + b] < run.state[b].completed:
-        run.base[w] = tuple(map(max, run.base[w], run.cumul[b]))
+        run.base[w] = joined(run.base[w], run.cumul[b])
     return True
 
 
@@ -62,7 +62,7 @@ def cluster_wait(run: Execution, w: int, j: int, e: Event) -> bool:
         return False
     run.waited[w] = g + 1
     if run.base[w][run.n + b] < run.state[b].completed:
-        run.base[w] = tuple(map(max, run.base[w], run.cumul[b]))
+        run.base[w] = joined(run.base[w], run.cumul[b])
     return True
 
 

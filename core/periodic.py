@@ -42,7 +42,6 @@ from .closure import Closure, Unclosed
 from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
-from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
 from .long_loops import Meant, first_value
@@ -236,12 +235,14 @@ class Prover:
             self.deadline,
             set(self.hopeless),
             self.foreseen,
+            self.uses,
         )
         try:
             fine = closure.explore()
         except (Unclosed, NoPieces) as reason:
             raise NotJoint(str(reason)) from None
         self.events, self.foreseen = self.events + closure.events, closure.foreseen
+        self.uses = closure.uses
         if not fine and real:
             raise Unproved(f"fewer iterations than {self.joint.symbol} has")
         if not fine:
@@ -279,7 +280,7 @@ class Prover:
         cutting = cut(self.machine, self.growth, values)
         program, document = cutting.program, self.machine.document
         self.uses = self.uses or Uses(self.machine, program)
-        execution = Paused(program, judged(document), self.deadline)
+        execution = Paused(program, self.machine.judged, self.deadline)
         different = set(cutting.missing) | self.hopeless
         opened: dict[tuple, Frontier] = {}
         marks = {c.key: c.marks for c in cutting.cuts}

@@ -10,6 +10,7 @@ that find nothing, or the bytes of another use of the stage than the one that th
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +42,9 @@ class Record(NamedTuple):
     base: Clock
     event: Event
     access: Access
+
+
+RECORD = partial(tuple.__new__, Record)  # of all its fields, as they are made by the thousand
 
 
 class Pair(NamedTuple):
@@ -84,6 +88,9 @@ class Races:
             (n, b.side, b.stage, b.cta): i for i, b in enumerate(program.barriers) for n in b.pipelines
         }
         self.planned: list[tuple[Access, ...]] = []  # kept alive: plans go by identity
+        # by segment, the (resource, stage, CTA, space) that it is part of; and the other way round
+        self.owners: list[set[tuple[str, int, int, str]]] = [set() for _ in self.bounds]
+        self.places: dict[tuple[str, int, int], int] = {}
         for accesses, cta in distinct.values():
             self.plan(accesses, cta)
         self.write: list[Record | None] = [None] * count
@@ -91,15 +98,6 @@ class Races:
             None
         ] * count  # for which use of its stage the last write was; None: unknown
         self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
-
-    def owners(self) -> list[set[tuple[str, int, int, str]]]:
-        """By segment, the (resource, stage, CTA, space) that it is part of."""
-        found: list[set[tuple[str, int, int, str]]] = [set() for _ in self.bounds]
-        for plan in self.plans.values():
-            for access, segments, _ in plan:
-                for i in segments if access.resource else ():  # an allocation is nobody's stage
-                    found[i].add((access.resource, access.stage, access.cta, access.space))
-        return found
 
     def plan(self, accesses: tuple[Access, ...], cta: int) -> bool:
         """Looks up the segments of ``accesses`` by CTA ``cta``; whether all are known."""
@@ -112,33 +110,38 @@ class Races:
             plan, key=lambda item: item[0].write
         )  # its reads come before its writes
         self.planned.append(accesses)
+        for access, segments, _ in plan:
+            for i in segments if access.resource else ():  # an allocation is nobody's stage
+                self.owners[i].add((access.resource, access.stage, access.cta, access.space))
+                self.places[access.space, *self.bounds[i]] = i
         return True
 
     def touch(self, w: int, j: int, base: Clock, event: Event, component: int, value: int) -> None:
         """Event ``j`` of stream ``w`` accesses memory, under clock ``base``, until ``component`` reaches ``value``."""
+        writes, reads_of = self.write, self.reads
         for access, segments, gate in self.plans[id(event.accesses)]:
             use = self.execution.passed.get((w, gate)) if gate >= 0 else None
-            record = Record(w, j, component, value, base, event, access)
+            record = RECORD((w, j, component, value, base, event, access))
             if not access.write and component >= 0 and event.engine is Engine.BULK_STORE:
                 record = record._replace(component=component + 1)  # its source is free once read
             if access.resource in self.held:
                 self.execution.allocations.use(record, segments)
             for segment in segments:
-                last = self.write[segment]
+                last = writes[segment]
                 if last is not None and (last[0] != w or last[2] != SYNC or component != SYNC):
                     self._check(last, record, segment)
                 if not access.write:
                     found = self.use[segment]
                     if last is None or (found is not None and use is not None and found != use - 1):
                         self._misread(record, segments, segment, found, use)
-                    self.reads[segment][w, component] = record
+                    reads_of[segment][w, component] = record
                 else:
-                    for read in self.reads[segment].values():
+                    for read in reads_of[segment].values():
                         self._check(read, record)
-                    self.write[segment] = record
+                    writes[segment] = record
                     if access.resource in self.maps:
                         self.execution.maps.updated(record)
-                    self.reads[segment] = {}
+                    reads_of[segment] = {}
                     self.use[segment] = use
 
     def _check(self, x: Record, y: Record, segment: int = -1) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from . import describe
 from .clocks import Execution
 from .document import Document
-from .fencing import judged
 from .findings import Step
 from .incidents import Incident
 from .machine import Machine
@@ -95,7 +94,7 @@ def execute_program(
     hurried: Sequence[int] = (),
 ) -> Run:
     """Runs a ``program`` of ``machine``'s document; ``hurried`` as for `Execution.run`."""
-    execution = Execution(program, judged(machine.document), deadline).run(hurried)
+    execution = Execution(program, machine.judged, deadline).run(hurried)
     patterns = tuple((k, tuple(v)) for k, v in (conditions or {}).items())
     return Run(machine.document, machine, program, execution, program.values, patterns)
 

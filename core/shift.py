@@ -40,6 +40,8 @@ def same(
     ``other``: the execution of ``two``, where it is not that of ``one``.
     """
     other = other or execution
+    if one.ranks != two.ranks:
+        return False
     if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
         return False
     try:
@@ -88,6 +90,7 @@ class _Comparison:
         self.need(one.active == two.active and set(one.cut.marks) == set(two.cut.marks))
         self.find_shift()
         self.components = [self.component(c) for c in range(len(self.shift))]
+        self.clocks()  # most states that differ do so here
         self.unroller()
         self.streams_and_barriers()
         self.memory()
@@ -193,15 +196,15 @@ class _Comparison:
 
     def generations(self, w: int, cursors: dict[tuple[str, str], int]) -> None:
         """The least generations that this stream may still ask for must be among the values that move."""
+        idle = self.machine.idle
         for name, cursor in self.used[w]:
-            stages, uses = (
-                max(1, self.machine.resources[name].pipeline.stages),
-                cursors.get((name, cursor), 0),
-            )
+            stages = max(1, self.machine.resources[name].pipeline.stages)
+            uses = cursors.get((name, cursor), 0)
             side, less = ("empty", 1) if cursor in ("acquire", "commit") else ("full", 0)
+            first = self.machine.barrier(name, side, 0, self.streams[w].cta)
             for use in range(uses, uses + stages, stride_of(self.machine.resources[name], cursor)):
-                b = self.machine.barrier(name, side, use % stages, self.streams[w].cta)
-                if b in self.machine.idle:
+                b = first + use % stages
+                if b in idle:
                     continue
                 c = self.n + b
                 generation = use // stages - less
@@ -226,11 +229,14 @@ class _Comparison:
             move = (stage - x.stage) * stage_bytes(self.machine.resources[x.resource])
             self.need(y == x._replace(low=x.low + move, high=x.high + move, stage=stage))
 
+    def clocks(self) -> None:
+        for w, base in enumerate(self.one.base):
+            self.clock(base, self.two.base[w], skip=w)
+
     # -- warps, barriers, groups ------------------------------------------------------------------------------------------
     def streams_and_barriers(self) -> None:
         one, two = self.one, self.two
         for w, stream in enumerate(self.streams):
-            self.clock(one.base[w], two.base[w], skip=w)
             if w in one.cut.marks:
                 first, second = one.cut.marks[w].position, two.cut.marks[w].position
                 left = first - one.at[w]
@@ -365,14 +371,9 @@ class _Comparison:
 
     def segments(self) -> list[int]:
         """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
-        bounds, owners = self.e.races.bounds, self.e.races.owners()
-        number = {
-            (space, *self.other.races.bounds[j]): j
-            for j, own in enumerate(self.other.races.owners())
-            for *_, space in own
-        }
+        bounds, number = self.e.races.bounds, self.other.races.places
         to, self.uses = [], []
-        for i, own in enumerate(owners):
+        for i, own in enumerate(self.e.races.owners):
             turning = [o for o in own if self.stage(*o[:3]) != o[1]]
             uses = {self.use_shift(*o[:3]) for o in own if (o[0], "full") in self.machine.first}
             found = next((number.get((space, *bounds[i]), -1) for *_, space in own), -1)

@@ -10,7 +10,6 @@ from time import perf_counter
 from . import meetings
 from .clocks import Execution
 from .cuts import Cut, Key, Mark, Uses, marked
-from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
@@ -65,7 +64,7 @@ def sweep(
     uses = Uses(machine, program)
     slope = next(g.slope for g in growth.loops.values())
     head = max(g.head for g in growth.loops.values())
-    execution = Paused(program, judged(machine.document), deadline)
+    execution = Paused(program, machine.judged, deadline)
     if execution.cluster >= 0:
         return  # a warp that pauses has not exited
     before: Frontier | None = None

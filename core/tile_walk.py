@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from .audience import audiences
 from .cuts import Key, Mark, MarkingWalk, Uses, chain, cuts_in_order
-from .fencing import judged
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
@@ -58,7 +57,7 @@ def walk_tiles(
     order = chain(marks)
     if order is None:
         raise Unproved("tasks run their loops in different orders")
-    execution, uses = Paused(program, judged(machine.document), deadline), Uses(machine, program)
+    execution, uses = Paused(program, machine.judged, deadline), Uses(machine, program)
     run = Run(machine.document, machine, program, execution, program.values, tuple(patterns.items()))
     walk, audience = Walk(sequence, run, patterns, uses), audiences(machine, program)
     for key in short:

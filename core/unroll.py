@@ -6,22 +6,24 @@ Which cursor an op goes by: `core.cursors`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .accesses import WorkEvents
 from .clusters import CLUSTER_KINDS, values_of_cta
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Task
-from .event_kinds import GROUP_KINDS, NAMED_KINDS, PIPELINE_KINDS
+from .event_kinds import MEETING_KINDS, PIPELINE_KINDS
 from .expressions import Integer, evaluate
 from .limits import in_time
-from .lone_events import lone_event
 from .machine import Machine
 from .op_integers import chosen, computed
 from .pipeline_steps import PipelineStep, WorkStep, pipeline_step, work_step
+from .plain_events import plain_event
 from .program import Event, EventKind, Program, Stray, Stream
 from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
+EVENT = partial(tuple.__new__, Event)  # of all its fields, as they are made by the thousand
 
 
 def unroll(
@@ -64,8 +66,11 @@ def streams_of(machine: Machine, representatives: bool = True) -> Iterator[tuple
 
 def trip_count(loop: Loop, values: Mapping[str, int]) -> int:
     """How often ``loop`` runs; 0 where its bounds cannot be evaluated or its step is 0 (WD107 says so)."""
+    start, stop, step = loop.start, loop.stop, loop.step
     try:
-        start, stop, step = (evaluate(e, values) for e in (loop.start, loop.stop, loop.step))
+        start = start if isinstance(start, int) else evaluate(start, values)
+        stop = stop if isinstance(stop, int) else evaluate(stop, values)
+        step = step if isinstance(step, int) else evaluate(step, values)
     except ArithmeticError:
         return 0
     return max(0, -((start - stop) // step)) if step else 0
@@ -192,6 +197,12 @@ class WarpWalk:
     ) -> None:
         self.stream.events.append(Event(kind, op.id, self.at, barrier, number, nbytes, **more))
 
+    def repeat(self, events: Iterable[Event]) -> None:
+        """Emits ``events``, which are the same in all iterations, in this one."""
+        at, append = self.at, self.stream.events.append
+        for event in events:
+            append(EVENT((*event[:2], at, *event[3:])) if at else event)
+
     def integer(self, op: Op, field: str, value: Integer, below: int) -> int:
         """``value`` here; what it cannot be, or is not within 0..``below`` (0: no bound), is noted as astray."""
         if isinstance(value, int):
@@ -216,19 +227,12 @@ class WarpWalk:
             return
         elif kind is OpKind.WORK:
             self.work(op)
-        elif kind in GROUP_KINDS:
-            if op.target in self.machine.groups:
-                self.emit(GROUP_KINDS[kind], op, number=op.count or 0, engine=self.machine.groups[op.target])
-        elif kind in NAMED_KINDS:
-            if (op.target, "named") in self.machine.first:
-                barrier = self.machine.barrier(op.target, "named", cta=self.stream.cta)
-                self.emit(NAMED_KINDS[kind], op, barrier, self.machine.meeting[op.target])
         elif kind in CLUSTER_KINDS:
             cluster_barrier(self, op)
-        elif (op.target, "raw") in self.machine.first:
+        elif kind not in MEETING_KINDS and (op.target, "raw") in self.machine.first:
             raw_mbarrier(self, op)
-        elif (made := lone_event(self.machine, op, self.stream.cta)) is not None:
-            self.emit(made[0], op, lane=self.lane, **made[1])
+        else:
+            self.repeat(self.step(op, plain_event))
 
     def step(self, op: Op, look_up: Callable[[WarpWalk, Op], Any]) -> Any:
         """What ``op`` does here, at any stage: the same in every program of the machine (which keeps ``op`` alive)."""
@@ -255,7 +259,9 @@ class WarpWalk:
                 also = tuple([b + stage for b in also])
             barrier += stage
             events.append(
-                Event(kind, op.id, at, barrier, number, nbytes, engine, (), stage, (), None, lane, also)
+                EVENT(
+                    (kind, op.id, at, barrier, number, nbytes, engine, (), stage, (), None, lane, also, False)
+                )
             )
 
     def move(self, step: PipelineStep) -> None:
@@ -278,10 +284,8 @@ class WarpWalk:
         stage = self.stage_of(op, step)
         if not step.active:
             return
-        at, events = self.at, self.stream.events
         situation = step.alone, step.leads, self.ranked, self.lane
-        for event in self.works.events(op, step.resource, step.work, stage, *situation):
-            events.append(Event(*event[:2], at, *event[3:]) if at else event)
+        self.repeat(self.works.events(op, step.resource, step.work, stage, *situation))
         if step.fences:
             self.emit(EventKind.FENCE, op, lane=self.lane)
 

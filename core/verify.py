@@ -20,6 +20,7 @@ from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
 from .hazards import HAZARDS
+from .hazards.base import no_run_check
 from .hazards.counts import corrected, mismatches
 from .hazards.trace import Trace
 from .lifetimes import moving
@@ -53,6 +54,7 @@ BUDGET = 60.0  # seconds
 MAX_RUN = 1_500_000  # events of one case: more would not fit comfortably in memory
 REORDERED = 4  # cases that are looked at in other orders too, once their interleavings differ
 SIZES = ("WD601", "WD602", "WD605")  # rules that look at no more than the sizes, however large
+EXAMINE = [h.examine for h in HAZARDS if h.examine is not no_run_check]
 DECLARED = ("WD201", "WD203")  # rules about declarations whose consequences fill the rest of a report
 
 
@@ -190,7 +192,7 @@ class _Search:
         def accept(run: Run) -> bool:
             self.events += run.program.events
             _provable(machine, run)
-            found = (finding for h in HAZARDS for finding in h.examine(run))
+            found = (finding for examine in EXAMINE for finding in examine(run))
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
         try:
@@ -271,7 +273,7 @@ class _Search:
             self._collect(other, case, (*notes, f"in an execution where {task} runs ahead of the others"))
 
     def _collect(self, run: Run, case: Values, notes: tuple[str, ...]) -> None:
-        found = [finding for h in HAZARDS for finding in h.examine(run)]
+        found = [finding for examine in EXAMINE for finding in examine(run)]
         (self.found if case == dict(run.case) else self.carried).append((case, found, notes))
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:

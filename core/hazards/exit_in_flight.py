@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Engine
+from ..document import Document, Engine
 from ..findings import Finding
+from ..footprints import engine_of
 from ..program import EventKind
 from ..run import Run, agent_name
 from .base import Hazard, error, plural, unique
@@ -43,7 +44,7 @@ def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
             base[n + b] > g for u, base in enumerate(ends) if streams[u].cta == cta
         ):
             found.setdefault(event.accesses[-1].resource if event.accesses else "", (w, j, g))
-    for w, stream in enumerate(run.program.streams):
+    for w, stream in enumerate(run.program.streams if _bare(run.document) else ()):
         bare = [j for j, e in enumerate(stream.events, 1) if e.engine is Engine.TMA and e.barrier < 0]
         for j in bare:
             e = stream.events[j - 1]
@@ -51,6 +52,16 @@ def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
                 if access.write:
                     found.setdefault(access.resource, (w, j, -1))
     return found
+
+
+def _bare(document: Document) -> bool:
+    """Whether there may be copies into memory that complete on no mbarrier: it is no pipeline's."""
+    return any(
+        w.role == "producer" and engine_of(r, w) is Engine.TMA
+        for r in document.resources
+        if not r.pipeline
+        for w in r.works
+    )
 
 
 def _loading(run: Run, resource: str, w: int, j: int, g: int) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..cursors import pipeline_ops
 from ..document import Document, OpKind, Task
 from ..findings import Finding
 from ..tree import ops_of
@@ -28,17 +29,14 @@ HEARS = (OpKind.BARRIER_SYNC, OpKind.MBARRIER_WAIT, OpKind.CLUSTER_SYNC, OpKind.
 
 def check(document: Document) -> Iterator[Finding]:
     """Tasks that close what another opens, with neither a resource nor a barrier on the way from one to the other."""
+    used = [(t, pipeline_ops(t)) for t in document.tasks]
     for name in (r.name for r in document.resources if r.pipeline):
         for opens, closes in HALVES:
-            first = [t for t in document.tasks if _does(t, name, opens) and not _does(t, name, closes)]
-            then = [t for t in document.tasks if _does(t, name, closes) and not _does(t, name, opens)]
+            first = [t for t, of in used if (name, opens) in of and (name, closes) not in of]
+            then = [t for t, of in used if (name, closes) in of and (name, opens) not in of]
             for t in then if first else ():
                 if not any(_hands_on(document, f, t, name) for f in first):
                     yield _finding(name, opens, closes, first[0], t)
-
-
-def _does(t: Task, name: str, kind: OpKind) -> bool:
-    return any(o.kind is kind and o.target == name for o in ops_of(t))
 
 
 def _hands_on(document: Document, first: Task, then: Task, name: str) -> bool:

@@ -6,7 +6,7 @@ Follows the unroller, so that loops, guards and cursors mean here what they mean
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..conditions import condition_words
 from ..descriptors import described
@@ -14,7 +14,8 @@ from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, T
 from ..footprints import engine_of
 from ..limits import TimeUp, in_time
 from ..machine import Machine
-from ..program import Stream
+from ..pipeline_steps import PipelineStep
+from ..program import Event, Stream
 from ..routes import TMA
 from ..tensor_memory import issued_as
 from ..tree import ops_of
@@ -126,6 +127,16 @@ class _Follower(WarpWalk):
         most = MAX_TRIPS if len(self.loops) < 2 else 3
         walked = range(trips) if trips <= most else (*range(most - 2), trips - 2, trips - 1)
         return in_time(walked, self.trace.deadline)
+
+    # -- events, which nobody looks at here -------------------------------------------------------------------------------
+    def emit(self, *event: Any, **more: Any) -> None:
+        pass
+
+    def repeat(self, events: Iterable[Event]) -> None:
+        pass
+
+    def signal(self, op: Op, step: PipelineStep) -> None:
+        pass
 
     # -- what the unroller calls ----------------------------------------------------------------------------------------
     def passes(self, guard: Guard) -> bool:

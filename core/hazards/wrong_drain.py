@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..cursors import pipeline_ops
 from ..diagnosis import diagnose
-from ..document import Document, GuardKind, OpKind, Task
+from ..document import Document, GuardKind, OpKind
 from ..expressions import Symbol
 from ..findings import Finding
 from ..run import Run, agent_name, prefix_steps
@@ -19,25 +20,22 @@ CODE, NAME = "WD218", "wrong-drain"
 
 def check(document: Document) -> Iterator[Finding]:
     """Tasks that acquire stages of a pipeline which they do not fill, though another task acquires and fills it."""
+    used = [(t, pipeline_ops(t)) for t in document.tasks]
     for name in (r.name for r in document.resources if r.pipeline):
-        owners = [t for t in document.tasks if _ops(t, name, OpKind.ACQUIRE) and _ops(t, name, OpKind.COMMIT)]
-        for t in document.tasks if owners else ():
-            drained = _ops(t, name, OpKind.ACQUIRE)
-            if drained and not _ops(t, name, OpKind.COMMIT) and not _ops(t, name, OpKind.WORK):
+        acquires, commits, works = ((name, k) for k in (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.WORK))
+        owners = [t for t, of in used if acquires in of and commits in of]
+        for t, of in used if owners else ():
+            if acquires in of and commits not in of and works not in of:
                 yield error(
                     CODE,
                     NAME,
                     f"{t.name} waits for stages of {name} to be released, but it is {owners[0].name} that fills them",
-                    ops=tuple(drained),
+                    ops=tuple(o.id for o in ops_of(t) if (o.target, o.kind) == acquires),
                     resources=(name,),
                     tasks=(t.name, owners[0].name),
                     expected=f"{owners[0].name} alone drains {name}, from the stage that its own cursor is at",
                     actual=f"{t.name} has committed nothing to it",
                 )
-
-
-def _ops(t: Task, name: str, kind: OpKind) -> list[str]:
-    return [o.id for o in ops_of(t) if o.target == name and o.kind is kind]
 
 
 def examine(run: Run) -> Iterator[Finding]:

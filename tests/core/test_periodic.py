@@ -386,7 +386,7 @@ class TestParts:
         settled += " cluster joined waited exits_order"
         assert set(vars(execution)) == {*known.split(), *settled.split()}
         races = "write reads use bounds plans planned pieces gates proxied execution found unfenced misread"
-        races += " tensor held maps"
+        races += " tensor held maps owners places"
         assert set(vars(execution.races)) == set(races.split())
 
     def test_the_limits_are_said(self):
