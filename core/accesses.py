@@ -67,17 +67,25 @@ class WorkEvents:
         if inputs is None:
             inputs = self._inputs[op.id] = self._named(op, resource, work)
         used = tuple([(p, views[name]) for p, name in inputs if name in views]) if inputs and views else ()
-        for token in op.results:
-            views.pop(token, None)  # the name now stands for a value
-            views.pop(described(token), None)
-            if describes(resource, work):
-                views[described(token)] = resource.name, stage, self._ranges(resource, work, op, alone)
+        if op.results:
+            self._values(op, resource, work, stage, alone)
         key = (op.id, stage, alone, leads, ranked, used)
         found = self._made.get(key)
         if found is None:
             made = self._make(op, resource, work, stage, alone, leads, ranked, used)
             found = self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
         return found
+
+    def _values(self, op: Op, resource: Resource, work: Work, stage: int, alone: bool) -> None:
+        """What ``op`` returns are values from now on, or descriptors of the stage."""
+        views, descriptors = self.views, describes(resource, work)
+        if not views and not descriptors:
+            return
+        for token in op.results:
+            views.pop(token, None)
+            views.pop(described(token), None)
+            if descriptors:
+                views[described(token)] = resource.name, stage, self._ranges(resource, work, op, alone)
 
     def _named(self, op: Op, resource: Resource, work: Work) -> tuple[tuple[str, str], ...]:
         """By parameter, the views that ``op`` may be given; those behind descriptors, and in hand, that it reads without."""

@@ -14,7 +14,7 @@ from .early_close import is_irregular
 from .fencing import Judged
 from .footprints import stage_bytes
 from .machine import Machine
-from .program import Event, EventKind, Program
+from .program import Event, EventKind, Program, Stream
 from .sweep import Paused
 
 SHARED = frozenset(
@@ -36,7 +36,10 @@ class Unforeseen(Exception):
 
 def extended(program: Program) -> Program:
     """``program`` with streams of its own, to which events can be added."""
-    streams = (replace(s, events=list(s.events)) for s in program.streams)
+    streams = (
+        Stream(s.task, s.warp, s.weight, s.warps, list(s.events), s.cta, list(s.strays))
+        for s in program.streams
+    )
     return Program(tuple(streams), program.barriers, program.values, program.noted)
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .arrivals import TMA, arrivals_by
 from .cursors import CLOSES, OPENS
-from .document import Engine, Op, OpKind, Resource, Signal, Work
+from .document import Engine, Op, OpKind, Resource, Signal, Token, Work
 from .interleave import stride_of
-from .program import EventKind
+from .program import Event, EventKind
 from .schedulers import fences_itself
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class PipelineStep(NamedTuple):
 
 class WorkStep(NamedTuple):
     """A work that this warp's CTA takes part in (``active``). ``cursor``: by which its stage goes, less ``back`` uses;
-    none without a pipeline. ``alone``, ``leads``: see `core.accesses`; ``fences``: it fences at once."""
+    none without a pipeline. ``alone``, ``leads``: see `core.accesses`; ``fences``: it fences at once. ``made``: its events
+    by stage, if they depend on nothing else that changes; None where they go by views, or it gives any."""
 
     resource: Resource
     work: Work
@@ -65,6 +66,7 @@ class WorkStep(NamedTuple):
     alone: bool
     leads: bool
     fences: bool
+    made: dict[tuple[int, bool], tuple[Event, ...]] | None
 
 
 def pipeline_step(walk: WarpWalk, op: Op) -> PipelineStep | None:
@@ -138,6 +140,7 @@ def work_step(walk: WarpWalk, op: Op) -> WorkStep | None:
         cursor, stages = (name, opening), max(1, resource.pipeline.stages)
         # its own cursor has moved on from the stage that it opened
         back = 0 if opening == CLOSES[opens] else stride_of(resource, opens)
+    tokens = op.results or any(isinstance(v, Token) for _, v in op.args)
     return WorkStep(
         resource,
         work,
@@ -148,4 +151,5 @@ def work_step(walk: WarpWalk, op: Op) -> WorkStep | None:
         walk.alone or (name, opens) in walk.own_lanes,
         walk.leads(name, opens),
         fences_itself(resource, work),
+        None if work.view or tokens or op.id in walk.works.implied else {},
     )

@@ -284,8 +284,14 @@ class WarpWalk:
         stage = self.stage_of(op, step)
         if not step.active:
             return
-        situation = step.alone, step.leads, self.ranked, self.lane
-        self.repeat(self.works.events(op, step.resource, step.work, stage, *situation))
+        at = stage, self.ranked
+        events = step.made.get(at) if step.made is not None else None
+        if events is None:
+            situation = step.alone, step.leads, self.ranked, self.lane
+            events = self.works.events(op, step.resource, step.work, stage, *situation)
+            if step.made is not None:
+                step.made[at] = events
+        self.repeat(events)
         if step.fences:
             self.emit(EventKind.FENCE, op, lane=self.lane)
 

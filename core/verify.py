@@ -19,6 +19,7 @@ from .collect import Collector, consequences
 from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
+from .garbage import seldom_collected
 from .hazards import HAZARDS
 from .hazards.base import no_run_check
 from .hazards.counts import corrected, mismatches
@@ -70,6 +71,13 @@ def verify(
     ``trip_counts`` gives the values of some symbols instead of the default ones. ``strict_lanes``: lanes of a warp may drift
     apart. ``budget`` is in seconds.
     """
+    with seldom_collected():
+        return _verify(document, trip_counts, strict_lanes, budget)
+
+
+def _verify(
+    document: Document, trip_counts: Mapping[str, Iterable[int]] | None, strict_lanes: bool, budget: float
+) -> Report:
     start, document = perf_counter(), spelled_out(document)
     search = _Search(document, trip_counts, start + budget)
     search.reason = too_large(document)

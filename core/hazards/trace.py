@@ -52,6 +52,7 @@ class Trace:
         self.finished = True
         self.brackets: dict[str, set[tuple[str, str]]] = {}  # task -> (resource, side) that it opens
         self.elsewhere: set[tuple[str, str]] = set()
+        self._tokens: dict[int, tuple[tuple[str, str], ...]] = {}
         try:
             self._follow(machine)
         except TimeUp:
@@ -67,6 +68,14 @@ class Trace:
                 if stream.weight > 1:
                     continue  # a stream for several warps does what another one does for one
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
+
+    def tokens(self, op: Op) -> tuple[tuple[str, str], ...]:
+        """The tokens that ``op`` takes, by parameter."""
+        found = self._tokens.get(id(op))
+        if found is None:
+            found = tuple((p, v.name) for p, v in op.args if isinstance(v, Token))
+            self._tokens[id(op)] = found
+        return found
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
@@ -236,16 +245,16 @@ class _Follower(WarpWalk):
         if resource is None or work is None:
             return
         self.check_implied(op)
-        asynchronous = engine_of(resource, work) is not Engine.WARP
-        for _, value in op.args:
-            source = self.tokens.get(value.name) if isinstance(value, Token) else None
+        for _, token in self.trace.tokens(op):
+            source = self.tokens.get(token)
             if source is None or (source[0], "consumer") not in self.brackets:
                 continue
             upstream, use = source
-            seen = (value.name, described(value.name)) if asynchronous else (value.name,)
+            asynchronous = engine_of(resource, work) is not Engine.WARP
+            seen = (token, described(token)) if asynchronous else (token,)
             stands = any(name in self.works.views for name in seen)  # else its value was read at its call
             if use < self.closed.get(upstream, 0) and stands:
-                text = f"{op.target}.{op.work} uses {value.name} of {upstream} after its stage was released"
+                text = f"{op.target}.{op.work} uses {token} of {upstream} after its stage was released"
                 self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
 
     def check_implied(self, op: Op) -> None:
@@ -272,17 +281,13 @@ class _Follower(WarpWalk):
 
     # -- tokens ---------------------------------------------------------------------------------------------------------
     def check_tokens(self, op: Op) -> None:
-        for parameter, value in op.args:
-            if isinstance(value, Token) and value.name in self.loading:
-                load = self.loading[value.name]
-                text = f"{op.target}.{op.work} uses {value.name}, which {load} loads, before tcgen05.wait::ld"
+        for parameter, token in self.trace.tokens(op):
+            if token in self.loading:
+                load = self.loading[token]
+                text = f"{op.target}.{op.work} uses {token}, which {load} loads, before tcgen05.wait::ld"
                 self.problem("unloaded", op, op.target, text, load)
-            if not isinstance(value, Token) or value.name in self.known:
-                continue
-            if all(value.name != loop.var for loop, _, _ in self.loops):
-                text = (
-                    f"{parameter} of {op.target}.{op.work} takes {value.name}, which nothing has returned yet"
-                )
+            if token not in self.known and all(token != loop.var for loop, _, _ in self.loops):
+                text = f"{parameter} of {op.target}.{op.work} takes {token}, which nothing has returned yet"
                 self.problem("routing", op, op.target, text)
 
     def problem(self, kind: str, node: Node, resource: str, text: str, other: str = "") -> None:

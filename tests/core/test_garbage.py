@@ -1,0 +1,45 @@
+"""Garbage is collected less often while a check runs, and as before when none does."""
+
+import gc
+
+import pytest
+
+from warpdraft.core.garbage import ALLOCATIONS, seldom_collected
+
+
+@pytest.fixture(autouse=True)
+def usual():
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_seldom_inside_and_as_before_outside():
+    with seldom_collected():
+        assert gc.get_threshold() == (ALLOCATIONS, 10, 10)
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+def test_checks_that_overlap_leave_what_the_first_found():
+    one, two = seldom_collected(), seldom_collected()
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    assert gc.get_threshold()[0] == ALLOCATIONS
+    two.__exit__(None, None, None)
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+def test_after_an_error_too():
+    with pytest.raises(KeyError), seldom_collected():
+        raise KeyError
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+@pytest.mark.parametrize("threshold", [0, 1_000_000])
+def test_what_is_rarer_or_off_stays_so(threshold):
+    gc.set_threshold(threshold, 10, 10)
+    with seldom_collected():
+        assert gc.get_threshold()[0] == threshold
+    assert gc.get_threshold()[0] == threshold
