@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.events import RangesUpdate, SelectionGeometry
 from bokeh.models import Range1d
+from panel.io import state, unlocked
 
 from .minimap import Minimap
 from .thinning import MARGIN, MOST, Arrays
@@ -22,6 +23,7 @@ AXIS_PIXELS = 20
 LETTER = 5.6  # pixels that a letter of a bar's name is wide
 MOST_NAMES = 400
 MOST_ARROWS = 300
+PAUSE = 200  # milliseconds between two looks at what a moving window needs
 
 Places = frozenset[tuple[str, str]]  # (op, iteration in words)
 
@@ -46,6 +48,7 @@ class TimelineFigure:
         self._sent: tuple[float, float] = (0.0, 0.0)
         self._words: Mapping[str, str] = {}
         self._named: tuple[float, float] = (0.0, 0.0)
+        self._following = False
         self.x = Range1d(0, 1, bounds=(0, 1), min_interval=20)
         self._sources = sources()
         self._head = Layers(self._sources, self.x, "warpdraft-timeline-head", axis=True)
@@ -53,9 +56,10 @@ class TimelineFigure:
         self._both = (self._head, self._body)
         self.head, self.figure = self._head.figure, self._body.figure
         for part in (self.head, self.figure):
-            part.on_event(RangesUpdate, self._moved)
+            part.on_event(RangesUpdate, lambda event: self._moved(event.x0, event.x1))
             part.on_event(SelectionGeometry, self._measured)
-        self.x.on_change("end", lambda attr, old, new: self._moved(None))  # the minimap's box was dragged
+        # The minimap's box was dragged, or a key pressed.
+        self.x.on_change("end", lambda attr, old, new: self._moved(self.x.start, self.x.end))
         self.minimap = Minimap(self.x)
         self._sources["bars"].selected.on_change("indices", lambda attr, old, new: self._picked("bars"))
         self._sources["waits"].selected.on_change("indices", lambda attr, old, new: self._picked("waits"))
@@ -86,7 +90,7 @@ class TimelineFigure:
             "top": [top for top, _ in tops],
             "bottom": [bottom for _, bottom in tops],
         }
-        put(self._sources["lanes"], lanes)
+        put(self._sources, "lanes", lanes)
         self.minimap.show(drawing)
         self._fill()
 
@@ -119,7 +123,7 @@ class TimelineFigure:
 
     def find(self, places: Columns) -> None:
         """Outline what a search has found."""
-        put(self._sources["found"], places)
+        put(self._sources, "found", places)
 
     def measuring(self, on: bool) -> None:
         """Whether a drag measures, instead of panning."""
@@ -143,7 +147,8 @@ class TimelineFigure:
         width = min(max(high - low, 20), last - first)
         start = min(max(first, (low + high - width) / 2), last - width)
         self.x.update(start=start, end=start + width)
-        self._moved(None)
+        self._window = self.window
+        self._follow()
 
     @property
     def window(self) -> tuple[float, float]:
@@ -163,16 +168,23 @@ class TimelineFigure:
         middle += {"a": -0.25, "d": 0.25}.get(key, 0.0) * width
         self.go(middle - width / 2, middle + width / 2)
 
-    def _moved(self, event: RangesUpdate | None) -> None:
+    def _moved(self, low: float, high: float) -> None:
         """Another window: what was sent may not be enough for it."""
-        if event is not None:
-            self._window = (event.x0, event.x1)
+        self._window = (float(low), float(high))
+        if state.curdoc is None:
+            self._follow()
+        elif not self._following:  # a wheel or a drag goes on: not at each of its steps
+            self._following = True
+            state.curdoc.add_timeout_callback(self._follow, PAUSE)
+
+    def _follow(self) -> None:
+        """Send what the window needs."""
+        self._following = False
+        many = self._drawing is not None and any(a.number > MOST for a in self._arrays.values())
+        if many and not self._enough(*(self._window or (0.0, 1.0))):
+            self._fill()
         else:
-            self._window = (float(self.x.start), float(self.x.end))
-        if self._drawing is not None and any(a.number > MOST for a in self._arrays.values()):
-            if not self._enough(*self._window):
-                return self._fill()
-        return self._name()
+            self._name()
 
     def _enough(self, low: float, high: float) -> bool:
         """Whether what was sent last covers the window finely enough."""
@@ -188,11 +200,17 @@ class TimelineFigure:
     # Data
 
     def _fill(self) -> None:
-        drawing, colors = self._drawing, THEMES[self._theme]
+        drawing = self._drawing
         assert drawing is not None
         for source in self._sources.values():
             source.selected.indices = []
         self._sent = window = self._window or (0.0, float(drawing.total))
+        with unlocked():  # one message, which the browser paints once
+            self._send(window)
+
+    def _send(self, window: tuple[float, float]) -> None:
+        drawing, colors = self._drawing, THEMES[self._theme]
+        assert drawing is not None
         bars = self._arrays["bars"].within(window)
         bars["fill"] = [
             self._color(task, kind) for task, kind in zip(bars["task"], bars["kind"], strict=True)
@@ -202,10 +220,10 @@ class TimelineFigure:
         waits = self._arrays["waits"].within(window)
         for columns in (bars, waits):
             columns["text"] = [self._words.get(op, "") for op in columns["op"]]
-        put(self._sources["bars"], bars)
-        put(self._sources["waits"], waits)
-        put(self._sources["stages"], stages)
-        put(self._sources["arrows"], _arrows_within(drawing.arrows, window))
+        put(self._sources, "bars", bars)
+        put(self._sources, "waits", waits)
+        put(self._sources, "stages", stages)
+        put(self._sources, "arrows", _arrows_within(drawing.arrows, window))
         self._named = (0.0, 0.0)
         self._name()
         self._outline()
@@ -229,7 +247,7 @@ class TimelineFigure:
                 names["name"].append(name)
                 names["ink"].append(colors["ink" if bars["kind"][i] == "in-flight" else "paper"])
         few = len(names["x"]) <= MOST_NAMES
-        put(self._sources["names"], names if few else {name: [] for name in names})
+        put(self._sources, "names", names if few else {name: [] for name in names})
 
     def _pixels(self) -> int:
         """How wide the figure is drawn; a guess before the browser has said so."""
@@ -255,8 +273,8 @@ class TimelineFigure:
                     if chosen:
                         for name, values in columns.items():
                             values.append(data[name][i])
-        put(self._sources["lit"], lit)
-        put(self._sources["bad"], bad)
+        put(self._sources, "lit", lit)
+        put(self._sources, "bad", bad)
 
     def _is_bad(self, op: str, data: Columns, i: int) -> bool:
         return (op, data["at"][i]) in self._bad or data["kind"][i] == "stuck"

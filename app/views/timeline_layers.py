@@ -43,10 +43,11 @@ def sources() -> Sources:
     return {name: ColumnDataSource({c: [] for c in columns}) for name, columns in COLUMNS.items()}
 
 
-def put(source: ColumnDataSource, columns: Columns) -> None:
-    """Have ``source`` hold ``columns``; what it holds already is not sent again."""
-    if source.data != columns:
-        source.data = columns
+def put(into: Sources, name: str, columns: Columns) -> None:
+    """Have the source ``name`` hold what is drawn of ``columns``; what it holds already is not sent again."""
+    drawn = {column: columns[column] for column in COLUMNS[name]}
+    if into[name].data != drawn:
+        into[name].data = drawn
 
 
 class Layers:

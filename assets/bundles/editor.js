@@ -227,7 +227,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .witness { counter-reset: step; }
 .warpdraft .witness li { display: grid; grid-template-columns: 20px auto 1fr; gap: 0 7px; padding: 2px 0; border-top: 1px solid var(--line); font-size: 11.5px; counter-increment: step; align-items: baseline; }
 .warpdraft .witness li::before { content: counter(step); color: var(--faint); text-align: right; }
-.warpdraft .witness .link { text-align: left; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .warpdraft .witness i { font-style: normal; margin-left: 6px; color: var(--faint); font-size: 10.5px; }
+.warpdraft .witness .link { text-align: left; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .warpdraft .witness i { font-style: normal; margin-left: 6px; white-space: nowrap; color: var(--faint); font-size: 10.5px; }
 .warpdraft .page { white-space: pre-wrap; font-family: var(--ui); font-size: 11.5px; color: var(--muted); line-height: 1.55; }
 .warpdraft .form .grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 6px 10px; }
 .warpdraft .form .grid label { display: grid; gap: 1px; min-width: 0; }
@@ -242,7 +242,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .why { padding: 6px 9px; border-radius: 5px; background: var(--raised); border-left: 3px solid var(--accent); line-height: 1.5; }
 
 .warpdraft .tabs { display: flex; align-items: center; height: 31px; padding: 0 8px; border-bottom: 1px solid var(--line); flex: none; gap: 2px; }
-.warpdraft .tabs [role="tab"] { border: 0; background: none; color: var(--muted); height: 31px; padding: 0 10px; cursor: pointer; border-bottom: 2px solid transparent; font: inherit; }
+.warpdraft .tabs [role="tab"] { border: 0; background: none; color: var(--muted); height: 31px; padding: 0 10px; cursor: pointer; border-bottom: 2px solid transparent; font: inherit; flex: none; white-space: nowrap; }
 .warpdraft .tabs [role="tab"]:hover { color: var(--text); } .warpdraft .tabs [aria-selected="true"] { color: var(--text); border-bottom-color: var(--accent); font-weight: 600; }
 .warpdraft .tabs .summary { margin-left: auto; color: var(--muted); font-size: 11px; padding: 0 8px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 .warpdraft .forms { display: flex; gap: 4px; padding: 5px 10px; border-bottom: 1px solid var(--line); }
@@ -273,6 +273,10 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .warps li { display: grid; grid-template-columns: 8px 74px 56px 1fr auto; gap: 0 7px; align-items: center; padding: 1px 10px; min-height: 24px; border-top: 1px solid var(--line); }
 .warpdraft .warps .state { font-size: 10.5px; color: var(--muted); } .warpdraft .warps .blocked .state { color: var(--wait); font-weight: 600; } .warpdraft .warps .ready .state { color: var(--ok); } .warpdraft .warps .flight { grid-template-columns: 8px 137px auto 1fr auto; }
 .warpdraft .warps .ended { opacity: 0.6; } .warpdraft .warps .does { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .warpdraft .warps i, .warpdraft .steps i { font-style: normal; color: var(--faint); } .warpdraft .warps .why-line { grid-column: 3 / -1; color: var(--muted); font-size: 11px; }
+@media (max-width: 1250px) {
+  .warpdraft .debugger .parts { grid-template-columns: minmax(0, 1.1fr) minmax(0, 1.15fr) minmax(0, 0.75fr); } .warpdraft .warps .does { white-space: normal; }
+  .warpdraft .debugger .facts-table :is(th, td) { padding-left: 4px; padding-right: 4px; } .warpdraft .warps li { grid-template-columns: 8px 62px 46px 1fr auto; }
+}
 .warpdraft .warps .button { height: 20px; } .warpdraft .facts-table tr.awaited { background: var(--warning-soft); }
 .warpdraft .steps li { padding: 1px 10px; font-size: 11.5px; border-top: 1px solid var(--line); } .warpdraft .steps .link { display: inline-block; min-width: 26px; text-align: right; margin-right: 6px; }
 `;var $n=`/* The timeline's tools, minimap and figure. */
