@@ -34,7 +34,7 @@ class Parameter:
 
     name: str
     kind: str
-    count: int = 1
+    count: int | tuple[int, ...] = 1
     default: Value = None
     optional: bool = False
     words: tuple[str, ...] = ()
@@ -62,10 +62,11 @@ BAND_OF_A_QUEUE = 1  # row after row
 COPY = (
     Parameter("tensor", NAME),
     Parameter("tile", INTEGERS, 2),
-    Parameter("coords", NAMES, 2),
+    Parameter("coords", NAMES, (2, 3)),
     Parameter("part", NAME, default=""),
 )
 SUBTILES = (Parameter("subtiles", INTEGER, optional=True),)
+ACTIVATIONS = ("relu", "gelu", "silu")
 BODIES = {
     "sm90.tile_coords": Body(
         Engine.WARP,
@@ -78,6 +79,9 @@ BODIES = {
     "sm90.tma_load": Body(Engine.TMA, COPY),
     "sm90.wgmma": Body(Engine.WGMMA, MMA, HOPPER),
     "sm90.read_fragment": Body(Engine.WARP, SUBTILES, HOPPER),
+    "sm90.add_row": Body(Engine.WARP, (Parameter("tensor", NAME),), HOPPER),
+    "sm90.add_tile": Body(Engine.WARP, targets=HOPPER),
+    "sm90.activate": Body(Engine.WARP, (Parameter("function", WORD, words=ACTIVATIONS),), HOPPER),
     "sm90.store_fragment": Body(Engine.WARP, targets=HOPPER),
     "sm90.bulk_store": Body(Engine.BULK_STORE, COPY),
     "sm100.tcgen05_mma": Body(Engine.TCGEN05, MMA, BLACKWELL),
@@ -124,8 +128,8 @@ def _check(parameter: Parameter, value: Value) -> None:
     if kind == WORD and value not in parameter.words:
         *most, last = (repr(word) for word in parameter.words)
         raise StockError(f"{name}={value!r} is not {', '.join(most)} or {last}")
-    if kind == NAMES and not _all(value, count, lambda v: isinstance(v, str)):
-        raise StockError(f"parameter {name!r} must be {count} names, not {value!r}")
+    if kind == NAMES and not any(_all(value, n, lambda v: isinstance(v, str)) for n in count):
+        raise StockError(f"parameter {name!r} must be {' or '.join(map(str, count))} names, not {value!r}")
     if kind == INTEGER and not positive(value):
         raise StockError(f"parameter {name!r} must be a positive integer, not {value!r}")
     if kind == INTEGERS and not _all(value, count, positive):
@@ -171,8 +175,9 @@ def whole_grid(document: Document, kernel: Kernel) -> Integer | None:
     out = next((t for t in kernel.tensors if t.role == "out"), None)
     if out is None:
         raise StockError("tile coordinates need an output tensor")
-    (rows, columns), (tall, wide) = out.shape, output_tile(kernel.parameters)
-    factors = ceil_div(rows, tall * pairs * m), ceil_div(columns, wide * n), cluster_size(document)
+    (*batch, rows, columns), (tall, wide) = out.shape, output_tile(kernel.parameters)
+    tiles = ceil_div(rows, tall * pairs * m), ceil_div(columns, wide * n)
+    factors = *batch, *tiles, cluster_size(document)
     return reduce(mul, [f for f in factors if f != 1], 1)
 
 
@@ -192,17 +197,18 @@ def columns_of_subtile(document: Document, tile: Sequence[int]) -> int:
     return whole[1] // tile[1]
 
 
-INSTRUCTION_M, INSTRUCTION_K = (
-    64,
-    16,
-)  # PTX ISA, wgmma.mma_async: .m64nNk16 of .f16 and .bf16, N = 8, 16 .. 256
+INSTRUCTION_M = 64
+INSTRUCTION_BYTES = (
+    32  # of k: PTX ISA, wgmma.mma_async: .m64nNk16 of .f16 and .bf16, .m64nNk32 of .e4m3; N = 8, 16 .. 256
+)
 
 
-def warpgroups_over(warp_idx: int, warps: int, tile: Sequence[int]) -> tuple[int, int]:
-    """How many warpgroups share ``tile`` (m, n, k) along m and along n, where m is too short. Raises StockError."""
+def warpgroups_over(warp_idx: int, warps: int, tile: Sequence[int], nbytes: int = 2) -> tuple[int, int]:
+    """How many warpgroups share ``tile`` (m, n, k), of elements of ``nbytes``, along m and along n, where m is too short.
+    Raises StockError."""
     m, n, k = tile
-    if k % INSTRUCTION_K:
-        raise StockError(f"k = {k} is not a multiple of {INSTRUCTION_K}")
+    if k * nbytes % INSTRUCTION_BYTES:
+        raise StockError(f"k = {k} is not a multiple of {INSTRUCTION_BYTES // nbytes}")
     if warp_idx % 4 or warps % 4:
         raise StockError("wgmma needs all warps of whole, aligned warpgroups")
     groups = warps // 4

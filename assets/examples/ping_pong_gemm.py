@@ -1,10 +1,10 @@
 """C = A B^T for Hopper: two warpgroups take turns, each with a tile of its own, in clusters of two CTAs.
 
-While one multiplies, the other stores its tile: the tensor cores wait for nobody. A member of the family in
-`hopper_gemm`.
+While one multiplies, the other stores its tile: the tensor cores wait for nobody. A member of the family in `hopper/`.
 """
 
-from warpdraft.assets.examples.hopper_gemm import Plan, gemm
+from warpdraft.assets.examples.hopper.gemm import gemm
+from warpdraft.assets.examples.hopper.plan import Plan
 
 
 def build():

@@ -9,7 +9,7 @@ from warpdraft.core.document import Loop
 from warpdraft.core.expressions import Integer, Symbol, symbols_of
 from warpdraft.core.tree import walk
 
-from ..vocabulary import StockError, minimums, whole_grid
+from ..vocabulary import ACTIVATIONS, StockError, minimums, whole_grid
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions
 from .module import Module
@@ -44,6 +44,8 @@ class Reference:
 REFERENCES = {
     "gemm": Reference("torch.mm", True, 2),
     # A large copy in a graph runs at 2.7 TB/s on an H200, outside at 4.2: the faster is the measure.
+    "linear": Reference("torch.nn.functional.linear", True, 3),
+    "linear_residual": Reference("torch.nn.functional.linear", True, 4),
     "copy": Reference("Tensor.copy_", False, 1),
 }
 NONE = Reference("", True, 0)
@@ -52,6 +54,7 @@ GENERATED = (
     "launch",
     "shapes",
     "check_sizes",
+    "types",
     "reference",
     "library",
     "work",
@@ -70,14 +73,26 @@ def checks(module: Module) -> Iterator[Statement]:
     yield assign("LIBRARY", text(stock.library))
     yield assign("LIBRARY_CAPTURED", expression(stock.captured))
     yield assign("CLUSTER", module.cluster.size)
+    yield assign("ORDERS", mapping({t.name: t.order for t in kernel.tensors}))
+    yield assign("PARAMETERS", mapping({t.parameter: text(t.constant) for t in module.types.values()}))
     yield assign("SIZES", mapping(dict(kernel.sizes)))
     yield from (Verbatim(assignment("selfcheck", name)) for name in ("DTYPES", "LIMITS"))
-    yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module))
+    if kernel.reference.startswith("linear"):
+        yield assign("ACTIVATION", text(_activation(module)))
+    yield from (Blank(2), _shapes(module), Blank(2), _check_sizes(module), Blank(2), _types(module))
     yield from _reference(kernel.reference, len(names["in"]), len(names["out"]))
     for name in functions("selfcheck", module.build):
         if name not in GENERATED and name != WRAPPERS.get(module.build):
             yield from (Blank(2), Verbatim(definition("selfcheck", name, module.build)))
     yield from (Blank(2), Verbatim('if __name__ == "__main__":\n    sys.exit(main())'))
+
+
+def _activation(module: Module) -> str:
+    """What the reference applies, by the kernel parameter "activation". Raises LoweringError."""
+    name = dict(module.kernel.parameters).get("activation", "")
+    if name not in ("", *ACTIVATIONS):
+        raise LoweringError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
+    return name
 
 
 def _reference(name: str, inputs: int, outputs: int) -> Iterator[Statement]:
@@ -90,6 +105,8 @@ def _reference(name: str, inputs: int, outputs: int) -> Iterator[Statement]:
     for part in ("reference", "library", "work"):
         source = definition("references", f"{stock}_{part}")
         yield from (Blank(2), Verbatim(source.replace(f"def {stock}_{part}(", f"def {part}(")))
+    if name.startswith("linear"):
+        yield from (Blank(2), Verbatim(definition("references", "activated")))
 
 
 def _strings(names: tuple[str, ...]) -> Expression:
@@ -108,6 +125,12 @@ def _shapes(module: Module) -> Statement:
     shapes = mapping({t.name: tuple(plain_python(e) for e in t.shape) for t in module.kernel.tensors})
     sizes = tuple((name, None) for name in _size_names(module))
     return Function("shapes", sizes, (Verbatim("return " + _one_line(shapes)),), doc="The tensors' shapes.")
+
+
+def _types(module: Module) -> Statement:
+    types = mapping({name: typed.constant for name, typed in module.types.items()})
+    doc = "The tensors' element types, as they are now."
+    return Function("types", (), (Verbatim("return " + _one_line(types)),), doc=doc)
 
 
 def _one_line(value: Expression) -> str:
@@ -143,6 +166,8 @@ def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]
             yield compare(plain_python(value), "<", least), message
         elif name in _loop_symbols(module, "domain"):
             raise LoweringError(f"{message}, and does not follow from the tensors' sizes")
+    for name in sorted(names - set(minimums(module.document, module.kernel))):
+        yield compare(name, "<", 1), f"{name} must be at least 1"
     try:
         whole = whole_grid(module.document, module.kernel)
     except StockError as error:
@@ -150,13 +175,15 @@ def _demands(module: Module, names: set[str]) -> Iterator[tuple[Expression, str]
     if whole is not None and whole != module.kernel.grid:
         message = "the grid must be one CTA for each tile of the output, in whole clusters"
         yield compare(plain_python(module.kernel.grid), "!=", plain_python(whole)), message
-    unit = 16 // module.dtype.bytes  # strides of a tensor map are multiples of 16 bytes (CUDA driver API)
-    for tensor in module.kernel.tensors:
-        message = f"rows of {tensor.name} must be a multiple of {unit} elements"
-        if not isinstance(tensor.shape[-1], int):
-            yield compare(binary(plain_python(tensor.shape[-1]), "%", unit), "!=", 0), message
-        elif tensor.shape[-1] % unit:
-            raise LoweringError(f"{message}, and are {tensor.shape[-1]}")
+    for tensor in (t for t in module.kernel.tensors if len(t.shape) > 1):
+        unit = 16 // module.types[tensor.name].bytes  # strides of a tensor map: 16 bytes (CUDA driver API)
+        extent, by_columns = tensor.shape[tensor.order[-1]], tensor.order[-1] != len(tensor.shape) - 1
+        side = "columns" if by_columns else "rows"
+        message = f"{side} of {tensor.name} must be a multiple of {unit} elements"
+        if not isinstance(extent, int):
+            yield compare(binary(plain_python(extent), "%", unit), "!=", 0), message
+        elif extent % unit:
+            raise LoweringError(f"{message}, and are {extent}")
 
 
 def _loop_symbols(module: Module, kind: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""The element types that the stock bodies for Hopper take."""
+"""The element types that the stock bodies take, and the constants that a module has them in."""
 
 from __future__ import annotations
 
@@ -18,20 +18,57 @@ class DType:
     bytes: int
 
 
-DTYPES = (DType("fp16", "Float16", 2), DType("bf16", "BFloat16", 2))
-SPELLINGS = {"float16": "fp16", "half": "fp16", "f16": "fp16", "bfloat16": "bf16"}
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A type as a module has it: in the ``constant``, which the kernel parameter ``parameter`` sets."""
+
+    dtype: DType
+    constant: str
+    parameter: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.bytes
 
 
-def kernel_dtype(kernel: Kernel) -> DType:
-    """The one element type of the kernel's tensors. Raises LoweringError where they differ or are not supported."""
+DTYPES = (
+    DType("fp16", "Float16", 2),
+    DType("bf16", "BFloat16", 2),
+    DType("e4m3", "Float8E4M3FN", 1),
+    DType("fp32", "Float32", 4),
+)
+SPELLINGS = {
+    "float16": "fp16",
+    "half": "fp16",
+    "f16": "fp16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "e4m3",
+    "float32": "fp32",
+    "f32": "fp32",
+}
+
+
+def types_of(kernel: Kernel) -> dict[str, Typed]:
+    """The type of each of the kernel's tensors. A type that no parameter names is in the constant of ``dtype``, where it is
+    the only one. Raises LoweringError for types that are not supported."""
     parameters = dict(kernel.parameters)
-    found = {str(parameters.get(tensor.dtype, tensor.dtype)) for tensor in kernel.tensors}
-    if not found:
-        found = {str(parameters.get("dtype", "fp16"))}
-    names = {SPELLINGS.get(name.lower(), name) for name in found}
-    if len(names) > 1:
-        raise LoweringError(f"tensors of different element types are not lowered: {', '.join(sorted(names))}")
-    name = names.pop()
+    plain = {t.dtype for t in kernel.tensors if t.dtype not in parameters}
+    if len(plain) > 1 or (plain and len({t.dtype for t in kernel.tensors}) > 1):
+        raise LoweringError(
+            f"name each element type by a parameter of the kernel: {', '.join(sorted(plain))} are given directly"
+        )
+    found = {}
+    for tensor in kernel.tensors:
+        parameter = tensor.dtype if tensor.dtype in parameters else "dtype"
+        found[tensor.name] = Typed(
+            _dtype(str(parameters.get(tensor.dtype, tensor.dtype))), parameter.upper(), parameter
+        )
+    return found
+
+
+def _dtype(given: str) -> DType:
+    name = SPELLINGS.get(given.lower(), given)
     for dtype in DTYPES:
         if dtype.name == name:
             return dtype

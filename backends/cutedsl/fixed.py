@@ -16,6 +16,7 @@ from .syntax import Blank, Expression, For, Function, If, Line, Return, Statemen
 IMPORTS = (
     (("argparse",), "import argparse"),
     (("functools",), "import functools"),
+    (("itertools",), "import itertools"),
     (("json",), "import json"),
     (("math",), "import math"),
     (("os",), "import os"),

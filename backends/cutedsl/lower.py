@@ -65,7 +65,8 @@ def _module(document: Document, build: str) -> Module:
 def _file(module: Module, heading: str, kernel: tuple[Statement, ...], ending: tuple[Statement, ...]) -> str:
     """The text of a module: what ``kernel`` and ``ending`` use, then both."""
     names, methods = used_names((*kernel, *ending))
-    parts = _prelude(names, methods, module.build)
+    own = (s for text_ in module.own_bodies for s in (Blank(2), Verbatim(text_)))
+    parts = (*_prelude(names, methods, module.build), *own)
     fixed = [s.text for s in (*parts, *ending) if isinstance(s, Verbatim)]
     for source in fixed:
         names |= names_in(source)
@@ -74,7 +75,7 @@ def _file(module: Module, heading: str, kernel: tuple[Statement, ...], ending: t
         Blank(),
         *imports(names),
         Blank(),
-        assign("DTYPE", f"cutlass.{module.dtype.cutlass}"),
+        *_types(module),
         *_record_constants(module),
         *_section("Operations", parts),
         *_section("Kernel", kernel),
@@ -86,6 +87,11 @@ def _file(module: Module, heading: str, kernel: tuple[Statement, ...], ending: t
 
 def _section(title: str, statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     return (Blank(2), Comment(f"---- {title} ".ljust(100, "-")), *statements)
+
+
+def _types(module: Module) -> Iterator[Statement]:
+    for constant, dtype in {t.constant: t.dtype for t in module.types.values()}.items():
+        yield assign(constant, f"cutlass.{dtype.cutlass}")
 
 
 RUN = " `python FILE` checks the kernel and times it."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warpdraft.core.arrivals import routes
-from warpdraft.core.document import Document, Kernel, Op, Resource, Tensor, Value
+from warpdraft.core.document import Document, Kernel, Op, Resource, Tensor, Value, Work
 from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.interleave import PLAIN
 from warpdraft.core.machine import Machine
@@ -15,7 +15,7 @@ from warpdraft.core.tree import walk
 
 from ..vocabulary import TARGETS, StockError, output_tile
 from .clusters import Cluster
-from .dtypes import DType, kernel_dtype
+from .dtypes import Typed, types_of
 from .errors import LoweringError
 from .fixed import reserved
 from .names import Names
@@ -57,10 +57,10 @@ class TileGrid:
     prelude's `tile_at`)."""
 
     m_tiles: str
-    n_tiles: str
     band: int
     by_band: str
     by_last: str
+    by_plane: str  # tiles of one matrix of a batch; "" without a batch
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Module:
     document: Document
     build: str = ""  # one of `BUILDS`, or the plain one
     kernel: Kernel = field(init=False)
-    dtype: DType = field(init=False)
+    types: dict[str, Typed] = field(init=False)  # of each tensor
     names: Names = field(default_factory=lambda: Names(reserved()))
     host: list[Statement] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)  # of the launch, for each tensor
@@ -80,6 +80,7 @@ class Module:
     cluster: Cluster = field(init=False)
     machine: Machine = field(init=False)  # the verifier's tables: what a task's end waits for
     kernel_name: str = ""
+    own_bodies: list[str] = field(default_factory=list)  # functions of the schedule's author
     _known: dict[tuple[Value | tuple, ...], object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,16 +107,17 @@ class Module:
                     f"interleaved lanes are not lowered yet: {resource.name} has the strides {strides}"
                 )
         self.kernel = self.document.kernel
-        self.dtype = kernel_dtype(self.kernel)
+        self.types = types_of(self.kernel)
         for tensor in self.kernel.tensors:
-            if len(tensor.shape) != 2 or tensor.order != (0, 1):
+            rank = len(tensor.shape)
+            if not 1 <= rank <= 3 or (rank == 3 and tensor.order[0] != 0):
                 raise LoweringError(
-                    f"tensor {tensor.name!r}: only two dimensions, rows contiguous, are lowered"
+                    f"tensor {tensor.name!r}: one, two or three dimensions are lowered, the first of three the slowest"
                 )
             self.variables[tensor.name] = self.names.new(tensor.name)
         if self.build:
             self._argument(*BUILDS[self.build])
-        self.storage = Storage.of(self.document, self.names, self.dtype)
+        self.storage = Storage.of(self.document, self.names, self.types)
 
     # -- sizes
     def size(self, symbol: Symbol) -> Expression:
@@ -188,16 +190,20 @@ class Module:
 
     def _make_tma(self, tensor: str, view: SmemView, store: bool, multicast: int) -> TmaTensor:
         atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
+        position = [t.name for t in self.kernel.tensors].index(tensor)
+        rank = len(self.kernel.tensors[position].shape)
+        if rank == 1:
+            raise LoweringError(f"tensor {tensor!r} has one dimension; bulk tensor copies are of tiles")
+        whole = expression(self.variables[tensor])
         kind = "S2G" if store else "G2SMulticast" if multicast else "G2S"
         made = call(
             "cpasync.make_tiled_tma_atom",
             call(f"cpasync.CopyBulkTensorTile{kind}Op"),
-            self.variables[tensor],
+            call("batch_last", whole) if rank == 3 else whole,
             view.stage_layout(),
             view.tile,
             **({"num_multicast": multicast} if multicast > 1 else {}),
         )
-        position = [t.name for t in self.kernel.tensors].index(tensor)
         targets = (expression((atom, gmem)),)
         found = TmaTensor(atom, gmem, (position, store, *view.key, multicast), Line(made, targets))
         self.copies.append(found)
@@ -209,6 +215,24 @@ class Module:
         """The kernel's parameters: sizes and divisors, then atoms and tensors in the order of the kernel's tensors."""
         pairs = [(Argument(c.atom, "cute.CopyAtom"), Argument(c.tensor, "cute.Tensor")) for c in self.copies]
         return [*self.scalars, *(argument for pair in pairs for argument in pair)]
+
+    def plain_tensor(self, name: str) -> str:
+        """A tensor itself as an argument of the kernel; its name there."""
+        return self._argument(self.variables[name], "cute.Tensor")
+
+    def own_body(self, resource: Resource, work: Work, make: Callable[[str], str]) -> str:
+        """The function with the body of ``work``; ``make`` gives its text for the name that it gets."""
+
+        def add() -> str:
+            name = self.names.new(f"{resource.name}_{work.name}")
+            self.own_bodies.append(make(name))
+            return name
+
+        return self._once(("own", resource.name, work.name), add)
+
+    def bytes_of(self, constant: str) -> int:
+        """Bytes of an element of the type in ``constant``."""
+        return next(t.bytes for t in self.types.values() if t.constant == constant)
 
     # -- clusters
     def routes(self, resource: Resource, op: Op) -> Routes:
@@ -237,14 +261,18 @@ class Module:
             tile = output_tile(self.kernel.parameters)
         except StockError as error:
             raise LoweringError(str(error)) from None
-        rows = call("cute.ceil_div", self.host_value(out.shape[0]), tile[0] * self.cluster.down)
-        columns = call("cute.ceil_div", self.host_value(out.shape[1]), tile[1] * self.cluster.across)
+        rows = call("cute.ceil_div", self.host_value(out.shape[-2]), tile[0] * self.cluster.down)
+        columns = call("cute.ceil_div", self.host_value(out.shape[-1]), tile[1] * self.cluster.across)
         m_tiles, n_tiles = self._host("m_tiles", rows), self._host("n_tiles", columns)
         divisor = "cute.fast_divmod_create_divisor_v2"
         last = binary(m_tiles, "-", binary(binary(binary(m_tiles, "-", 1), "//", band), "*", band))
         by_band = self._host("by_band", call(divisor, binary(n_tiles, "*", band)))
         by_last = self._host("by_last", call(divisor, last))
+        by_plane = ""
+        if len(out.shape) == 3:
+            by_plane = self._host("by_plane", call(divisor, binary(m_tiles, "*", n_tiles)))
+            self._argument(by_plane, "cute.FastDivmodDivisorV2")
         self._argument(m_tiles, "Int32")
         self._argument(by_band, "cute.FastDivmodDivisorV2")
         self._argument(by_last, "cute.FastDivmodDivisorV2")
-        return TileGrid(m_tiles, n_tiles, band, by_band, by_last)
+        return TileGrid(m_tiles, band, by_band, by_last, by_plane)

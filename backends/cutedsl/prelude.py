@@ -4,6 +4,7 @@ Nothing here is imported or run by warpdraft; `prelude_text` copies the parts th
 operation is its id in the schedule, the last its occurrence in this warp. PTX that each emits: DSL 4.8.1.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import cutlass
@@ -200,6 +201,37 @@ class Ops:
         layout = cute.make_layout(((m, n, columns // subtiles), *acc.shape[1:]), stride=acc.stride)
         return cute.make_tensor(acc.iterator + subtile * (cute.size(acc, mode=[0]) // subtiles), layout)
 
+    def add_row(self, op, fragment, own, first, vector, step):
+        """fragment + vector[column of the output]; columns beyond its end get its last element, and are never stored."""
+        out = cute.make_rmem_tensor(fragment.shape, cutlass.Float32)
+        (pair, halves, eights), down, across = fragment.shape
+        last = cute.size(vector) - 1
+        for n, e, p in itertools.product(range(across), range(eights), range(pair)):
+            column = first + own[(p, 0, e), 0, n][1]
+            value = vector[cutlass.min(column, last)].to(cutlass.Float32)
+            for h, m in itertools.product(range(halves), range(down)):
+                out[(p, h, e), m, n] = fragment[(p, h, e), m, n] + value
+        return out
+
+    def add_tile(self, op, fragment, own, step):
+        """fragment + the part of a stage that lies where its values do."""
+        added = cute.make_rmem_tensor(fragment.shape, own.element_type)
+        cute.autovec_copy(own, added)
+        out = cute.make_rmem_tensor(fragment.shape, cutlass.Float32)
+        out.store(fragment.load() + added.load().to(cutlass.Float32))
+        return out
+
+    def own(self, op, function, *arguments):
+        """A body of the schedule's author; the last argument is `step`."""
+        return function(*arguments[:-1])
+
+    def activate(self, op, function, fragment, step):
+        """The function of every value."""
+        out = cute.make_rmem_tensor(fragment.shape, cutlass.Float32)
+        for i in range(cute.size(fragment)):
+            out[i] = function(fragment[i])
+        return out
+
     def store_fragment(self, op, copy, fragment, target, step):
         """Convert to the target's type and store with stmatrix."""
         out = cute.make_rmem_tensor(fragment.shape, target.element_type)
@@ -236,35 +268,80 @@ class Ops:
         cute.arch.cluster_wait()
 
 
-def swizzled(rows, columns):
+def swizzled(rows, columns, dtype):
     """One stage of rows x columns, rows contiguous, in the widest swizzle that divides a row: what tensor cores read."""
-    bits = columns * DTYPE.width
-    swizzle, unit = next((s, u) for s, u in ((3, 1024), (2, 512), (1, 256)) if bits % u == 0)
-    rows_of_8 = cute.make_layout((8, unit // DTYPE.width), stride=(unit // DTYPE.width, 1))
-    atom = cute.make_composed_layout(cute.make_swizzle(swizzle, 4, 3), 0, rows_of_8)
+    swizzle, unit = widest_swizzle(columns, dtype)
+    rows_of_8 = cute.make_layout((8, unit), stride=(unit, 1))
+    atom = cute.make_composed_layout(swizzle, 0, rows_of_8)
     return cute.tile_to_shape(atom, (rows, columns), order=(0, 1))
 
 
-def plain(rows, columns):
+def swizzled_columns(rows, columns, dtype):
+    """The same with columns contiguous."""
+    swizzle, unit = widest_swizzle(rows, dtype)
+    columns_of_8 = cute.make_layout((unit, 8), stride=(1, unit))
+    atom = cute.make_composed_layout(swizzle, 0, columns_of_8)
+    return cute.tile_to_shape(atom, (rows, columns), order=(1, 0))
+
+
+def widest_swizzle(elements, dtype):
+    """The widest swizzle that divides so many elements side by side, and the elements of its unit."""
+    bits = elements * dtype.width
+    swizzle, unit = next((s, u) for s, u in ((3, 1024), (2, 512), (1, 256)) if bits % u == 0)
+    return cute.make_swizzle(swizzle, 4, 3), unit // dtype.width
+
+
+def plain(rows, columns, dtype):
     """One stage of rows x columns, rows contiguous."""
     return cute.make_ordered_layout((rows, columns), order=(1, 0))
 
 
-def stages_at(storage, layout, stages, stage_bytes):
+def plain_columns(rows, columns, dtype):
+    """One stage of rows x columns, columns contiguous."""
+    return cute.make_ordered_layout((rows, columns), order=(0, 1))
+
+
+def stages_at(storage, layout, stages, stage_bytes, dtype):
     """The tensor (rows, columns, stage) at `storage` with a stage of `layout` every `stage_bytes`."""
-    stage = cute.make_layout(stages, stride=stage_bytes * 8 // DTYPE.width)
+    stage = cute.make_layout(stages, stride=stage_bytes * 8 // dtype.width)
     if isinstance(layout, cute.ComposedLayout):
         return cute.make_tensor(
-            cute.recast_ptr(storage, layout.inner, dtype=DTYPE), cute.append(layout.outer, stage)
+            cute.recast_ptr(storage, layout.inner, dtype=dtype), cute.append(layout.outer, stage)
         )
-    return cute.make_tensor(cute.recast_ptr(storage, dtype=DTYPE), cute.append(layout, stage))
+    return cute.make_tensor(cute.recast_ptr(storage, dtype=dtype), cute.append(layout, stage))
+
+
+def own_values(tensor, columns, warpgroups, thread):
+    """The part of (rows, columns, ..) that lies where `thread` holds values of an accumulator."""
+    source, major = warpgroup.OperandSource.SMEM, OperandMajorMode.K
+    shape = (64, columns, 16)
+    one = warpgroup.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, shape, source, major, major)
+    return cute.make_tiled_mma(one, warpgroups).get_slice(thread).partition_C(tensor)
+
+
+def relu(x):
+    return cute.arch.fmax(x, 0.0)
+
+
+def gelu(x):
+    """By tanh, as torch's approximate="tanh"."""
+    return 0.5 * x * (1.0 + cute.math.tanh(0.7978845608 * (x + 0.044715 * x * x * x), fastmath=True))
+
+
+def silu(x):
+    return x / (1.0 + cute.math.exp(-x, fastmath=True))
+
+
+def batch_last(tensor):
+    """A batch of matrices as (rows, columns, matrix): how bulk tensor copies take it."""
+    return cute.make_tensor(tensor.iterator, cute.select(tensor.layout, mode=[1, 2, 0]))
 
 
 def partition(atom, staged, tiles, tile, number=0, parts=1):
     """Both sides of a bulk tensor copy: shared memory by (.., stage) and global memory by (.., tile coordinates).
 
     Of a tile that several CTAs bring to each other in equal parts, part `number`."""
-    tiled = cute.local_tile(tiles, tile, (None,) * len(tile))
+    tiled = cute.local_tile(tiles, tile, (None,) * cute.rank(tiles))
     smem, gmem = cute.group_modes(staged, 0, 2), cute.group_modes(tiled, 0, len(tile))
     return cpasync.tma_partition(atom, number, cute.make_layout(parts), smem, gmem)
 
@@ -290,9 +367,9 @@ def tmem_loads(columns):
     return tcgen05.make_tmem_copy(atom, columns_at(anywhere, columns))
 
 
-def row_stores(loads):
+def row_stores(loads, dtype):
     """The copy of what `loads` brought to shared memory, 16 bytes at a time."""
-    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), DTYPE, num_bits_per_copy=128)
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), dtype, num_bits_per_copy=128)
     return cute.make_tiled_copy_D(atom, loads)
 
 

@@ -16,10 +16,12 @@ import cutlass
 from cutlass import Int32, Int64, cute
 
 from .selfcheck import (  # for linters: a module has them beside this
+    fakes,
     make_tensors,
     multiprocessors,
     reference,
     synchronize,
+    views,
 )
 
 NAME, ARCH, INPUTS, OUTPUTS, OPS, DTYPE, WARPS = "", "sm_90a", (), (), (), cutlass.Float16, 4
@@ -80,28 +82,21 @@ def build(options=""):
     """Compile for tensors of any size. Needs no GPU."""
     from cutlass.cute import runtime
 
-    rows = [
-        runtime.make_fake_compact_tensor(
-            DTYPE, (cute.sym_int(), cute.sym_int(divisibility=8)), stride_order=(1, 0), assumed_align=16
-        )
-        for _ in INPUTS + OUTPUTS
-    ]
     more = (pointer(16), cutlass.Int32(1), runtime.make_fake_stream())
-    return cute.compile(launch, *rows, *more, options=f"--gpu-arch {ARCH} {options}")
+    return cute.compile(launch, *fakes(), *more, options=f"--gpu-arch {ARCH} {options}")
 
 
 def bind(kernel, tensors):
     """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
     import torch
-    from cutlass.cute.runtime import from_dlpack
 
     sms = multiprocessors()
-    views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
+    arguments = views(tensors)
     records = pointer(device_records().data_ptr())
 
-    def start(keep=tensors):  # the views hold addresses only
+    def start(keep=tensors):  # the arguments hold addresses only
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
-        kernel(*views, records, cutlass.Int32(sms), stream)
+        kernel(*arguments, records, cutlass.Int32(sms), stream)
 
     return start
 

@@ -1,20 +1,66 @@
 """Stock references, read as text: what a kernel computes, the library call it is compared with, and its amount of work."""
 
+import functools
+
+ACTIVATION = ""
+
 
 def gemm_reference(a, b):
     """C = A B^T in float32."""
-    return [a.float() @ b.float().t()]
+    return [a.float() @ b.float().mT]
 
 
 def gemm_library(inputs, outputs):
     import torch
 
-    torch.mm(inputs[0], inputs[1].t(), out=outputs[0])
+    (a, b), (c,) = inputs, outputs
+    if a.element_size() == 1:
+        one = torch.ones((), device=a.device)
+        torch._scaled_mm(a, b.mT, scale_a=one, scale_b=one, out_dtype=c.dtype, out=c)
+    else:
+        torch.matmul(a, b.mT, out=c)
 
 
 def gemm_work(inputs, outputs):
-    (m, k), (n, _) = inputs[0].shape, inputs[1].shape
-    return 2 * m * n * k, "TFLOP/s"
+    return 2 * outputs[0].numel() * inputs[0].shape[-1], "TFLOP/s"
+
+
+def linear_reference(a, b, bias):
+    """activation(A B^T + bias) in float32."""
+    return [activated(a.float() @ b.float().mT + bias.float())]
+
+
+def linear_library(inputs, outputs):
+    import torch
+
+    activated(torch.nn.functional.linear(*inputs))
+
+
+def linear_work(inputs, outputs):
+    return 2 * outputs[0].numel() * inputs[0].shape[-1], "TFLOP/s"
+
+
+def linear_residual_reference(a, b, bias, residual):
+    """activation(A B^T + bias) + residual in float32."""
+    return [activated(a.float() @ b.float().mT + bias.float()) + residual.float()]
+
+
+def linear_residual_library(inputs, outputs):
+    import torch
+
+    activated(torch.nn.functional.linear(*inputs[:3])).add_(inputs[3])
+
+
+def linear_residual_work(inputs, outputs):
+    return 2 * outputs[0].numel() * inputs[0].shape[-1], "TFLOP/s"
+
+
+def activated(x):
+    import torch
+
+    functions = {"relu": torch.relu, "silu": torch.nn.functional.silu}
+    functions["gelu"] = functools.partial(torch.nn.functional.gelu, approximate="tanh")
+    return functions[ACTIVATION](x) if ACTIVATION else x
 
 
 def copy_reference(a):

@@ -16,9 +16,14 @@ import cutlass
 from cutlass import cute
 
 NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE = "", "sm_90a", {}, (), (), cutlass.Float16
-LIBRARY, LIBRARY_CAPTURED, CLUSTER = "", True, 1
-DTYPES = {"fp16": cutlass.Float16, "bf16": cutlass.BFloat16}
-LIMITS = {"fp16": 5e-4, "bf16": 4e-3}
+LIBRARY, LIBRARY_CAPTURED, CLUSTER, ORDERS, PARAMETERS = "", True, 1, {}, {}
+DTYPES = {
+    "fp16": cutlass.Float16,
+    "bf16": cutlass.BFloat16,
+    "e4m3": cutlass.Float8E4M3FN,
+    "fp32": cutlass.Float32,
+}
+LIMITS = {"fp16": 5e-4, "bf16": 4e-3, "e4m3": 2e-3, "fp32": 1e-4}  # e4m3: wgmma keeps fewer bits of its sums
 
 
 def launch(*arguments): ...
@@ -30,18 +35,44 @@ def shapes(**sizes): ...
 def check_sizes(**sizes): ...
 
 
+def types(): ...
+
+
 def build(options=""):
     """Compile for tensors of any size. Needs no GPU."""
     from cutlass.cute import runtime
 
-    rows = [
-        runtime.make_fake_compact_tensor(
-            DTYPE, (cute.sym_int(), cute.sym_int(divisibility=8)), stride_order=(1, 0), assumed_align=16
-        )
-        for _ in INPUTS + OUTPUTS
-    ]
-    stream = runtime.make_fake_stream()
-    return cute.compile(launch, *rows, cutlass.Int32(1), stream, options=f"--gpu-arch {ARCH} {options}")
+    more = (cutlass.Int32(1), runtime.make_fake_stream())
+    return cute.compile(launch, *fakes(), *more, options=f"--gpu-arch {ARCH} {options}")
+
+
+def fakes():
+    """Tensors without data, of any size, to compile for."""
+    from cutlass.cute import runtime
+
+    found = []
+    for name in INPUTS + OUTPUTS:
+        dtype, order = types()[name], ORDERS[name]
+        unit = 128 // dtype.width if len(order) > 1 else 1  # rows of 16 bytes, which TMA asks for
+        shape = tuple(cute.sym_int(divisibility=unit if d == order[-1] else 1) for d in range(len(order)))
+        ranks = tuple(len(order) - 1 - order.index(d) for d in range(len(order)))  # 0 is the contiguous one
+        tensor = runtime.make_fake_compact_tensor(dtype, shape, stride_order=ranks, assumed_align=16)
+        found.append(tensor)
+    return found
+
+
+def views(tensors):
+    """Torch tensors as the DSL takes them. They hold addresses only: keep the tensors."""
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    found = []
+    for name, tensor in zip(INPUTS + OUTPUTS, tensors, strict=True):
+        plain = tensor.view(torch.uint8) if tensor.element_size() == 1 else tensor  # DLPack has no e4m3
+        view = from_dlpack(plain, assumed_align=16)
+        view.element_type = types()[name]
+        found.append(view.mark_layout_dynamic(leading_dim=ORDERS[name][-1]))
+    return found
 
 
 def multiprocessors():
@@ -56,14 +87,13 @@ def multiprocessors():
 def bind(kernel, tensors):
     """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
     import torch
-    from cutlass.cute.runtime import from_dlpack
 
     sms = multiprocessors()
-    views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
+    arguments = views(tensors)
 
-    def start(keep=tensors):  # the views hold addresses only
+    def start(keep=tensors):  # the arguments hold addresses only
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
-        kernel(*views, cutlass.Int32(sms), stream)
+        kernel(*arguments, cutlass.Int32(sms), stream)
 
     return start
 
@@ -79,12 +109,24 @@ def make_tensors(sizes):
     """Random inputs, and outputs full of NaN."""
     import torch
 
-    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[dtype_name()]
+    dtypes = {
+        "fp16": torch.float16,
+        "bf16": torch.bfloat16,
+        "e4m3": torch.float8_e4m3fn,
+        "fp32": torch.float32,
+    }
     torch.manual_seed(0)
-    found = shapes(**sizes)
-    inputs = [torch.randn(found[name], device="cuda", dtype=dtype) for name in INPUTS]
-    outputs = [torch.full(found[name], float("nan"), device="cuda", dtype=dtype) for name in OUTPUTS]
-    return inputs, outputs
+    shape_of = shapes(**sizes)
+
+    def made(name, fill):
+        order = ORDERS[name]
+        stored = fill([shape_of[name][d] for d in order], device="cuda").to(dtypes[type_name(types()[name])])
+        return stored.permute([order.index(d) for d in range(len(order))])
+
+    def nans(shape, device):
+        return torch.full(shape, float("nan"), device=device)
+
+    return [made(name, torch.randn) for name in INPUTS], [made(name, nans) for name in OUTPUTS]
 
 
 def check(kernel, sizes):
@@ -146,7 +188,16 @@ def measure(functions, captured, seconds=4e-3, rounds=15):
 
 
 def dtype_name():
-    return next(name for name, dtype in DTYPES.items() if dtype is DTYPE)
+    return type_name(types()[(INPUTS + OUTPUTS)[0]])
+
+
+def type_name(dtype):
+    return next(name for name, known in DTYPES.items() if known is dtype)
+
+
+def limit():
+    """The relative error that the types allow."""
+    return max(LIMITS[type_name(dtype)] for dtype in types().values())
 
 
 def pairs(text):
@@ -155,7 +206,6 @@ def pairs(text):
 
 
 def main():
-    global DTYPE
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     example = ",".join(f"{name}={value}" for name, value in SIZES.items())
     parser.add_argument("--size", type=pairs, action="append", help=f"e.g. {example}; again for more sizes")
@@ -166,13 +216,15 @@ def main():
     options = parser.parse_args()
     asked = [SIZES | {name: int(value) for name, value in size.items()} for size in options.size or [{}]]
     unknown = sorted(
-        {name for size in asked for name in size} - SIZES.keys() | options.param.keys() - {"dtype"}
+        {name for size in asked for name in size} - SIZES.keys() | options.param.keys() - PARAMETERS.keys()
     )
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}")
-    if options.param.get("dtype", "fp16") not in DTYPES:
-        parser.error(f"dtype must be one of {', '.join(DTYPES)}")
-    DTYPE = DTYPES[options.param.get("dtype", dtype_name())]
+    for name, value in options.param.items():
+        if value not in DTYPES or DTYPES[value].width != globals()[PARAMETERS[name]].width:
+            same = [n for n, dtype in DTYPES.items() if dtype.width == globals()[PARAMETERS[name]].width]
+            parser.error(f"{name} must be one of {', '.join(same)}")
+        globals()[PARAMETERS[name]] = DTYPES[value]
     if options.compile:
         return compile_to(options.compile)
     for size in asked:
@@ -200,9 +252,9 @@ def report(kernel, sizes, options):
     """Check, time, print; the exit status."""
     import torch
 
-    error, limit = check(kernel, sizes), LIMITS[dtype_name()]
+    error, allowed = check(kernel, sizes), limit()
     found = {"kernel": NAME, "device": torch.cuda.get_device_name(), "dtype": dtype_name(), "sizes": sizes}
-    found |= {"right": error <= limit, "error": error, "limit": limit}
+    found |= {"right": error <= allowed, "error": error, "limit": allowed}
     if not options.no_timing:
         inputs, outputs = make_tensors(sizes)
         functions = (bind(kernel, inputs + outputs), lambda: library(inputs, outputs))
@@ -214,7 +266,7 @@ def report(kernel, sizes, options):
         print(json.dumps(found))
     else:
         verdict = "right" if found["right"] else "WRONG"
-        print(f"{NAME} {found['dtype']} {sizes}: {verdict}, relative error {error:.1e} (limit {limit:.0e})")
+        print(f"{NAME} {found['dtype']} {sizes}: {verdict}, relative error {error:.1e} (limit {allowed:.0e})")
         if "rate" in found:
             print(f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}; {other / own:.3f} of {LIBRARY}")
     return 0 if found["right"] else 1

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from warpdraft.core.arrivals import empty_count, full_count
 from warpdraft.core.clusters import cluster_size
-from warpdraft.core.document import Document, Op, OpKind, Resource, Space
+from warpdraft.core.document import Document, Op, OpKind, Resource, Space, Tensor
 from warpdraft.core.footprints import stage_bytes, target_work
 from warpdraft.core.layout import MBARRIER_BYTES, layout
 from warpdraft.core.raw_counts import derived_raw_count
 from warpdraft.core.tree import walk
 
 from ..vocabulary import MULTIPLY, STORE
-from .dtypes import DType
+from .dtypes import Typed
 from .errors import LoweringError
 from .names import Names
 from .syntax import (
@@ -47,6 +47,8 @@ class SmemView:
     resource: str
     part: str
     tile: tuple[int, int]
+    type: Typed
+    by_columns: bool  # whether columns are contiguous, not rows
     swizzled: bool
     offset: int  # bytes from the start of shared memory to stage 0 of the part
     stages: int
@@ -59,7 +61,14 @@ class SmemView:
 
     def stage_layout(self) -> Expression:
         """The layout of one stage."""
-        return call("swizzled" if self.swizzled else "plain", *self.tile)
+        kind = "swizzled" if self.swizzled else "plain"
+        return call(f"{kind}_columns" if self.by_columns else kind, *self.tile, self.type.constant)
+
+    @property
+    def contiguous(self) -> tuple[int, int]:
+        """Bytes that lie together, and how many such runs there are."""
+        rows, columns = self.tile[::-1] if self.by_columns else self.tile
+        return columns * self.type.bytes, rows
 
 
 @dataclass
@@ -67,7 +76,7 @@ class Storage:
     """Names and places of mbarriers and of the views that bodies ask for."""
 
     document: Document
-    dtype: DType
+    types: dict[str, Typed]
     names: Names
     total: int
     offsets: dict[str, int]
@@ -79,12 +88,12 @@ class Storage:
     views: dict[tuple[str, str], SmemView] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, document: Document, names: Names, dtype: DType) -> Storage:
+    def of(cls, document: Document, names: Names, types: dict[str, Typed]) -> Storage:
         """The storage of ``document`` before any view is asked for."""
         swizzled = swizzled_resources(document)
         places = layout(_aligned(document, swizzled))
         self = cls(
-            document, dtype, names, places.smem_bytes, places.offsets, swizzled, places=places.addresses
+            document, types, names, places.smem_bytes, places.offsets, swizzled, places=places.addresses
         )
         number = 0
         for resource in document.resources:
@@ -113,6 +122,33 @@ class Storage:
             raise LoweringError(f"{resource.name} {part} is {found.tile} elsewhere and {tile} here", op)
         return found
 
+    def content(self, resource: Resource, part: str, op: str) -> tuple[Typed, bool]:
+        """The type of what ``part`` of a stage holds, and whether its columns are contiguous: by what fills it, or else by
+        what it is copied to; the output's where fragments are stored."""
+        copies = [
+            w for w in resource.works if "tensor" in dict(w.params) and dict(w.params).get("part", "") == part
+        ]
+        loads = [w for w in copies if w.role == "producer"]
+        tensors = {dict(w.params)["tensor"] for w in loads or copies}
+        found = {
+            (self.types[t.name], t.order[-1] != len(t.shape) - 1) for t in self._tensors if t.name in tensors
+        }
+        if len(found) > 1:
+            raise LoweringError(
+                f"{resource.name} {part} is filled from tensors of different types or orders", op
+            )
+        if found:
+            return found.pop()
+        role = "out" if any(w.body in STORE for w in resource.works) else "in"
+        of_role = [t.name for t in self._tensors if t.role == role] or [t.name for t in self._tensors]
+        if not of_role:
+            raise LoweringError(f"nothing says what {resource.name} holds: the kernel has no tensor", op)
+        return self.types[of_role[0]], False
+
+    @property
+    def _tensors(self) -> tuple[Tensor, ...]:
+        return self.document.kernel.tensors if self.document.kernel else ()
+
     def _make_view(self, resource: Resource, part: str, tile: tuple[int, int], op: str) -> SmemView:
         if resource.storage is None or resource.space is not Space.SMEM:
             raise LoweringError(f"{resource.name} has no place in shared memory", op)
@@ -122,17 +158,20 @@ class Storage:
             if found is None:
                 raise LoweringError(f"{resource.name} has no part {part!r}", op)
             size, inner = found.bytes, found.offset
-        need = tile[0] * tile[1] * self.dtype.bytes
+        typed, by_columns = self.content(resource, part, op)
+        need = tile[0] * tile[1] * typed.bytes
         if need != size:
             whose = f"part {part!r} of {resource.name}" if part else f"a stage of {resource.name}"
             raise LoweringError(
-                f"{tile[0]} x {tile[1]} {self.dtype.name} are {need} bytes; {whose} has {size}", op
+                f"{tile[0]} x {tile[1]} {typed.dtype.name} are {need} bytes; {whose} has {size}", op
             )
         view = SmemView(
             self.names.new(f"{resource.name}_{part or 'tile'}"),
             resource.name,
             part,
             tile,
+            typed,
+            by_columns,
             resource.name in self.swizzled,
             self.offsets[resource.name] + inner,
             resource.storage.stages,
@@ -144,10 +183,10 @@ class Storage:
     def _check_alignment(self, view: SmemView, op: str) -> None:
         unit = 128  # cp.async.bulk.tensor: shared memory address (PTX ISA)
         if view.swizzled:
-            row = view.tile[1] * self.dtype.bytes
+            row, rows = view.contiguous
             width = next((w for w in (128, 64, 32) if row % w == 0), 0)
-            if not width or view.tile[0] % SWIZZLE_ROWS:
-                raise LoweringError(f"no swizzle fits {view.tile[0]} rows of {row} bytes", op)
+            if not width or rows % SWIZZLE_ROWS:
+                raise LoweringError(f"no swizzle fits {rows} rows of {row} bytes", op)
             unit = width * SWIZZLE_ROWS
         if view.offset % unit or (view.stages > 1 and view.stage_bytes % unit):
             raise LoweringError(
@@ -181,9 +220,8 @@ class Storage:
             yield assign(self.addresses[target], call("cute.recast_ptr", place, dtype="Int32"))
         for view in sorted(self.views.values(), key=lambda v: (v.offset, v.resource)):
             place = binary("smem", "+", view.offset)
-            yield assign(
-                view.name, call("stages_at", place, view.stage_layout(), view.stages, view.stage_bytes)
-            )
+            shape = view.stage_layout(), view.stages, view.stage_bytes, view.type.constant
+            yield assign(view.name, call("stages_at", place, *shape))
 
     def init_barriers(self, atoms: list[str]) -> Iterator[Statement]:
         """Warp 0 initialises the mbarriers, then the CTA (the cluster, where it has several) synchronises."""
@@ -258,7 +296,7 @@ def swizzled_resources(document: Document) -> frozenset[str]:
                 viewed |= dict.fromkeys(op.results, resource.name)
             if work.body in MULTIPLY:
                 found |= {viewed[v.name] for _, v in op.args if getattr(v, "name", None) in viewed}
-            if work.body in STORE:
+            if work.body in (*STORE, "sm90.add_tile"):
                 found.add(resource.name)
     return frozenset(found)
 

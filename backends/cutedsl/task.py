@@ -233,6 +233,10 @@ class TaskBuilder:
             raise LoweringError(f"needs one view of a stage, has {len(found)}", op.id)
         return found[0]
 
+    def fragment_of(self, token: str) -> Fragment:
+        """The fragment that ``token`` stands for now."""
+        return self.tokens[token]
+
     def fragment(self, op: Op, parameter: str) -> Fragment:
         """The fragment that ``parameter`` of ``op`` names."""
         value = self.token(op, parameter)

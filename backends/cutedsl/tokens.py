@@ -27,10 +27,13 @@ class StageView:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Part ``subtile`` of the accumulator that the task keeps for ``accumulator``, in the variable ``name``."""
+    """Part ``subtile`` of ``subtiles`` of the accumulator that the task keeps for ``accumulator``, in the variable
+    ``name``."""
 
     accumulator: str
     name: str
+    subtile: int = 0
+    subtiles: int = 1
 
 
 TokenValue = Variable | StageView | Fragment

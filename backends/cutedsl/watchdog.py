@@ -15,7 +15,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import Int32, cute
 
-from .selfcheck import multiprocessors  # for linters: a module has it beside this
+from .selfcheck import fakes, multiprocessors, views  # for linters: a module has it beside this
 
 NAME, ARCH, INPUTS, OUTPUTS, OPS, DTYPE, WARPS = "", "sm_90a", (), (), (), cutlass.Float16, 4
 DEADLINE = 200_000_000  # ns
@@ -78,28 +78,21 @@ def build(options=""):
     """Compile for tensors of any size. Needs no GPU."""
     from cutlass.cute import runtime
 
-    rows = [
-        runtime.make_fake_compact_tensor(
-            DTYPE, (cute.sym_int(), cute.sym_int(divisibility=8)), stride_order=(1, 0), assumed_align=16
-        )
-        for _ in INPUTS + OUTPUTS
-    ]
     more = (pointer(16), cutlass.Int32(1), runtime.make_fake_stream())
-    return cute.compile(launch, *rows, *more, options=f"--gpu-arch {ARCH} {options}")
+    return cute.compile(launch, *fakes(), *more, options=f"--gpu-arch {ARCH} {options}")
 
 
 def bind(kernel, tensors):
     """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
     import torch
-    from cutlass.cute.runtime import from_dlpack
 
     sms = multiprocessors()
-    views = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in tensors]
+    arguments = views(tensors)
     records = pointer(host_records().data_ptr())
 
-    def start(keep=tensors):  # the views hold addresses only
+    def start(keep=tensors):  # the arguments hold addresses only
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
-        kernel(*views, records, cutlass.Int32(sms), stream)
+        kernel(*arguments, records, cutlass.Int32(sms), stream)
 
     return start
 

@@ -10,6 +10,7 @@ from .. import vocabulary
 from .bodies import BODIES
 from .bodies.body import WorkCall
 from .errors import LoweringError
+from .own import lower_own
 from .syntax import Comment, Line, Statement, assign, binary, expression
 from .task import TaskBuilder
 from .tokens import StageView
@@ -30,9 +31,14 @@ def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
         what = f"{resource.name}.{work.name}"
         target = task.document.target
         known = ", ".join(sorted(n for n in BODIES if target in vocabulary.BODIES[n].targets))
+        if work.code:
+            return lower_own(WorkCall(task, op, resource, work))
         if not work.body:
             raise LoweringError(f"{what} has no body; stock bodies are {known}", op.id)
-        raise LoweringError(f"{what}: body {work.body!r} is not one of {known}", op.id)
+        raise LoweringError(
+            f"{what}: body {work.body!r} is not one of {known}, and the document does not have its source",
+            op.id,
+        )
     call = WorkCall(task, op, resource, work)
     call.stock(vocabulary.check, task.document, resource, work)
     return body.lower(call)

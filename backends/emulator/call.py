@@ -115,17 +115,32 @@ class Call:
 
     def corner(self, tensor: GlobalTensor) -> tuple[int, int]:
         """The first row and column of the tile of ``tensor`` that the body's ``coords`` name."""
-        if tensor.data.ndim != 2:
-            raise self.fail(
-                f"tensor {tensor.name} has {tensor.data.ndim} dimensions; bulk copies here need two"
-            )
-        down, across = (self.number(name) for name in self.parameter("coords"))
-        if down < 0 or across < 0:
-            raise self.fail(
-                f"tile {down}, {across} of {tensor.name} does not exist: coordinates count from 0"
-            )
+        _, down, across = self._coordinates(tensor)
         rows, columns = self.parameter("tile")
+        if self.args.get("subtile") is not None:  # the last coordinate then counts accumulator tiles
+            count = self.stock(vocabulary.columns_of_subtile, self.launch.document, (rows, columns))
+            across = across * count + self.number("subtile")
         return down * rows, across * columns
+
+    def plane(self, tensor: GlobalTensor) -> np.ndarray:
+        """The matrix of ``tensor`` that the body's ``coords`` name: the only one, or one of a batch."""
+        batch, _, _ = self._coordinates(tensor)
+        data = tensor.data
+        if not batch:
+            return data
+        return data[batch[0]] if batch[0] < len(data) else data[0][:0]
+
+    def _coordinates(self, tensor: GlobalTensor) -> tuple[list[int], int, int]:
+        named = self.parameter("coords")
+        if len(named) != tensor.data.ndim:
+            raise self.fail(
+                f"names {len(named)} coordinates of {tensor.name}, which has {tensor.data.ndim} dimensions"
+            )
+        *batch, down, across = (self.number(name) for name in named)
+        if min(*batch, down, across) < 0:
+            at = ", ".join(map(str, (*batch, down, across)))
+            raise self.fail(f"tile {at} of {tensor.name} does not exist: coordinates count from 0")
+        return batch, down, across
 
     def tensor(self) -> GlobalTensor:
         """The kernel's tensor that the body's ``tensor`` names."""

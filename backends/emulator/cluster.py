@@ -185,7 +185,9 @@ class Cluster:
             self.flights.append(commit)
         elif kind in TMEM_LIFE:
             for access in event.accesses:
-                self.tensor_memories[warp.stream.cta].own(access.low, access.high, kind is EventKind.TMEM_ALLOC)
+                self.tensor_memories[warp.stream.cta].own(
+                    access.low, access.high, kind is EventKind.TMEM_ALLOC
+                )
         elif kind is EventKind.TENSORMAP_UPDATE:
             raise EmulationError(f"{event.op}: tensor maps that change are not emulated")
         elif kind in MEETINGS and warp.joined < 0:

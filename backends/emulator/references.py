@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .bodies.epilogue import FUNCTIONS
 from .dtypes import decode
 from .launch import Launch
 from .outcome import EmulationError, WrongTile
 
 
 def gemm(inputs: list[np.ndarray]) -> np.ndarray:
-    """A B^T in float32."""
+    """A B^T in float32, of each matrix of a batch."""
     a, b = inputs
-    return a @ b.T
+    return a @ b.swapaxes(-1, -2)
 
 
 def copy(inputs: list[np.ndarray]) -> np.ndarray:
@@ -22,7 +23,25 @@ def copy(inputs: list[np.ndarray]) -> np.ndarray:
     return inputs[0]
 
 
-REFERENCES: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {"gemm": gemm, "copy": copy}
+def linear(inputs: list[np.ndarray], activation: str = "") -> np.ndarray:
+    """activation(A B^T + bias)."""
+    *operands, bias = inputs
+    found = gemm(operands) + bias
+    return FUNCTIONS[activation](found) if activation else found
+
+
+def linear_residual(inputs: list[np.ndarray], activation: str = "") -> np.ndarray:
+    """activation(A B^T + bias) + residual."""
+    *linears, residual = inputs
+    return linear(linears, activation) + residual
+
+
+REFERENCES: dict[str, Callable[..., np.ndarray]] = {
+    "gemm": gemm,
+    "copy": copy,
+    "linear": linear,
+    "linear_residual": linear_residual,
+}
 
 
 def expected(launch: Launch) -> np.ndarray:
@@ -32,8 +51,10 @@ def expected(launch: Launch) -> np.ndarray:
         raise EmulationError(f"reference {name!r} has no NumPy form; these have: {', '.join(REFERENCES)}")
     inputs = [decode(t.data, t.dtype) for t in launch.tensors.values() if t.role == "in"]
     try:
+        if name.startswith("linear"):
+            return REFERENCES[name](inputs, str(launch.parameters.get("activation", "")))
         return REFERENCES[name](inputs)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, KeyError) as error:
         raise EmulationError(f"reference {name} does not fit the input tensors: {error}") from None
 
 
@@ -43,7 +64,21 @@ def compare(launch: Launch, reference: np.ndarray) -> tuple[float, tuple[WrongTi
     result = decode(output.data, output.dtype)
     if result.shape != reference.shape:
         raise EmulationError(f"the reference has shape {reference.shape}, {output.name} {result.shape}")
-    tile = launch.tile() or result.shape
+    planes = [(output.name, result, reference)]
+    if result.ndim == 3:  # a batch
+        planes = [
+            (f"{output.name}[{i}]", *pair) for i, pair in enumerate(zip(result, reference, strict=True))
+        ]
+    wrong, tiles = [], 0
+    for name, made, meant in planes:
+        found, count = _wrong_tiles(name, made, meant, launch.tile() or made.shape, output.dtype.limit)
+        wrong, tiles = wrong + found, tiles + count
+    return _relative(result, reference), tuple(wrong), tiles
+
+
+def _wrong_tiles(
+    name: str, result: np.ndarray, reference: np.ndarray, tile: tuple[int, ...], limit: float
+) -> tuple[list[WrongTile], int]:
     wrong, tiles = [], 0
     for row in range(-(-result.shape[0] // tile[0])):
         for column in range(-(-result.shape[1] // tile[1])):
@@ -53,9 +88,9 @@ def compare(launch: Launch, reference: np.ndarray) -> tuple[float, tuple[WrongTi
             )
             tiles += 1
             error = _relative(result[part], reference[part])
-            if not error <= output.dtype.limit:
-                wrong.append(WrongTile(output.name, row, column, error))
-    return _relative(result, reference), tuple(wrong), tiles
+            if not error <= limit:
+                wrong.append(WrongTile(name, row, column, error))
+    return wrong, tiles
 
 
 def _relative(result: np.ndarray, reference: np.ndarray) -> float:

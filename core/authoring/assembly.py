@@ -42,7 +42,9 @@ def assemble(
         for t, n in zip(tasks, task_names, strict=True)
     ]
     resources = [
-        lowering.resource_record(r, names, _unnamed_calls(r, tasks), _releasing_warps(r, tasks))
+        lowering.resource_record(
+            r, names, _unnamed_calls(r, tasks), _releasing_warps(r, tasks), embed=base.kernel is not None
+        )
         for r in names.objects
         if isinstance(r, MemoryResource) and not isinstance(r, PipelineGroup)
     ]

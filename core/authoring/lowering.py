@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import document
 from ..document import Engine, Signal, Space
+from .embedding import embedded
 from .errors import ScheduleError
 from .footprints import footprint
 from .groups import PipelineGroup
@@ -96,10 +97,10 @@ def _condition(node: CapturedGuard, names: Names) -> tuple[str, str]:
 
 
 def resource_record(
-    resource: MemoryResource, names: Names, called: set[str], arriving_warps: int
+    resource: MemoryResource, names: Names, called: set[str], arriving_warps: int, embed: bool = False
 ) -> document.Resource:
     """``resource`` as the document holds it. ``called``: the unnamed works that schedules call; ``arriving_warps``: warps
-    of the tasks that release its stages."""
+    of the tasks that release its stages; ``embed``: with the source of the works' own bodies."""
     storage, whole = storage_record(resource, names)
     cls, name = type(resource), names[resource]
     specs = dict(works_of(cls))
@@ -112,7 +113,7 @@ def resource_record(
         pipeline=pipeline_record(resource, arriving_warps),
         storage=storage,
         works=tuple(
-            _work(spec, resource, storage, whole, f"{resource.source}: {name}.{w}")
+            _work(spec, resource, storage, whole, f"{resource.source}: {name}.{w}", embed)
             for w, spec in specs.items()
         ),
         params=tuple((key, plain(value)) for key, value in resource.params.items()),
@@ -122,7 +123,12 @@ def resource_record(
 
 
 def _work(
-    spec: WorkSpec, resource: MemoryResource, storage: document.Storage | None, whole: str, where: str
+    spec: WorkSpec,
+    resource: MemoryResource,
+    storage: document.Storage | None,
+    whole: str,
+    where: str,
+    embed: bool,
 ) -> document.Work:
     cls = type(resource)
     touched = footprint(spec.footprint, storage, whole, where)
@@ -151,7 +157,7 @@ def _work(
         tx=spec.tx,
         body=own_body if spec.body is None else spec.body,
         params=spec.params,
-        code=spec.code,
+        code=spec.code or (embedded(spec.function) if embed and own_body and spec.body is None else ""),
         ctas=spec.ctas,
     )
 

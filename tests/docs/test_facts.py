@@ -96,12 +96,14 @@ def test_parameters_of_a_stock_body_are_listed(name):
 def test_numbers_of_the_backends():
     page = " ".join(read("backends").split())
     limits = ast.literal_eval(fixed.assignment("selfcheck", "LIMITS").partition("=")[2].strip())
-    assert limits == {"fp16": 5e-4, "bf16": 4e-3} and "5e-4 (fp16), 4e-3 (bf16)" in page
+    assert limits == {"fp16": 5e-4, "bf16": 4e-3, "e4m3": 2e-3, "fp32": 1e-4}
+    assert "5e-4 (fp16), 4e-3 (bf16), 2e-3 (e4m3), 1e-4 (fp32)" in page
     deadline = int(fixed.assignment("watchdog", "DEADLINE").partition("=")[2])
     assert f"waited for {deadline // 10**6} ms" in page
-    assert [d.name for d in lowered.DTYPES] == ["fp16", "bf16"]
-    found = (dtypes.FP16, dtypes.BF16, dtypes.FP32)
-    assert [d.limit for d in found] == [1e-3, 8e-3, 1e-4] and "error of 1e-3, 8e-3 and 1e-4" in page
+    assert [d.name for d in lowered.DTYPES] == list(limits)
+    found = (dtypes.FP16, dtypes.BF16, dtypes.E4M3, dtypes.FP32)
+    assert [d.limit for d in found] == [1e-3, 8e-3, 2e-3, 1e-4]
+    assert "error of 1e-3, 8e-3, 2e-3 and 1e-4" in page
     assert launch.SMS == 2 and "runs on two CTAs" in page
     assert [row[0].strip("`") for row in rows(read("backends"), "## The emulator")] == list(ORDERS)
     assert run.run_module.__kwdefaults__["seconds"] == 120 and "after two minutes" in read("command_line")

@@ -13,11 +13,14 @@ SHOWS = {
     "broken_arrival_count": "WD201",
     "broken_deadlock": "WD301",
     "broken_early_release": "WD403",
+    "fp8_gemm": None,
     "gemm": None,
     "hopper_gemm": None,
+    "own_epilogue_gemm": None,
     "persistent_gemm": None,
     "ping_pong": None,
     "ping_pong_gemm": None,
+    "residual_gemm": None,
     "tma_copy": None,
 }
 

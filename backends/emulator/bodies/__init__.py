@@ -3,6 +3,7 @@
 from ..call import Body
 from . import (
     bulk_store,
+    epilogue,
     read_fragment,
     store_fragment,
     store_lanes,
@@ -24,4 +25,6 @@ MODULES = (
     tmem_load,
     store_lanes,
 )
-BODIES: dict[str, Body] = {module.BODY.name: module.BODY for module in MODULES}
+BODIES: dict[str, Body] = {
+    body.name: body for body in (*(module.BODY for module in MODULES), *epilogue.BODIES)
+}

@@ -6,7 +6,6 @@ With an argument ``subtile``, the column coordinate counts accumulator tiles, an
 
 from __future__ import annotations
 
-from ... import vocabulary
 from ..call import Body, Call
 
 
@@ -14,11 +13,8 @@ def run(call: Call) -> None:
     tensor = call.tensor()
     rows, columns = call.parameter("tile")
     top, left = call.corner(tensor)
-    if call.args.get("subtile") is not None:
-        count = call.stock(vocabulary.columns_of_subtile, call.launch.document, (rows, columns))
-        left = left * count + call.number("subtile") * columns
     staged = call.matrix(call.view(), call.parameter("part"), (rows, columns), tensor.dtype)
-    target = tensor.data[top : top + rows, left : left + columns]
+    target = call.plane(tensor)[top : top + rows, left : left + columns]
     target[:] = staged[: target.shape[0], : target.shape[1]]
 
 

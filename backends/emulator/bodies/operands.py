@@ -13,7 +13,7 @@ from ..dtypes import Dtype, decode
 def operand(call: Call, name: str, shape: tuple[int, int]) -> np.ndarray:
     """Operand ``name`` in float32, as it is now: the view that an argument of that name is, or the part of that name of the
     only view."""
-    part, dtype = call.parameter(name), _type(call)
+    part, dtype = call.parameter(name), operand_type(call)
     if isinstance(dict(call.op.args).get(part), Token):
         return decode(call.matrix(call.view(part), "", shape, dtype), dtype)
     return decode(call.matrix(call.view(), part, shape, dtype), dtype)
@@ -25,7 +25,7 @@ def overwrites(call: Call) -> bool:
     return overwrite == "always" or (overwrite == "first_iter" and call.first_iteration())
 
 
-def _type(call: Call) -> Dtype:
+def operand_type(call: Call) -> Dtype:
     """The type of the first input tensor: that of the operands in shared memory."""
     for tensor in call.launch.tensors.values():
         if tensor.role == "in":

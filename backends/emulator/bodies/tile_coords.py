@@ -29,15 +29,19 @@ def tile_at(number: int, rows: int, columns: int, band: int) -> tuple[int, int]:
 
 def run(call: Call) -> tuple[int | None, ...]:
     output = call.launch.output
-    if output.data.ndim != 2:
-        raise call.fail(f"needs an output of two dimensions, {output.name} has {output.data.ndim}")
+    if output.data.ndim not in (2, 3):
+        raise call.fail(f"needs an output of two or three dimensions, {output.name} has {output.data.ndim}")
     tile = call.stock(vocabulary.output_tile, tuple(call.launch.parameters.items()))
     cluster = call.launch.down, call.launch.across
     rows, columns = (
-        -(-extent // (size * of)) for extent, size, of in zip(output.data.shape, tile, cluster, strict=True)
+        -(-extent // (size * of))
+        for extent, size, of in zip(output.data.shape[-2:], tile, cluster, strict=True)
     )
     size = cluster[0] * cluster[1]
     number = (call.cta + (call.index("tile") or 0) * call.launch.grid) // size
+    matrix = None
+    if output.data.ndim == 3:
+        matrix, number = divmod(number, rows * columns)
     m, n = tile_at(number, rows, columns, band(call))
     place = call.cta % size % cluster[0], call.cta % size // cluster[0]
     m, n = (at * of + own for at, of, own in zip((m, n), cluster, place, strict=True))
@@ -46,7 +50,12 @@ def run(call: Call) -> tuple[int | None, ...]:
         if own >= of:
             raise call.fail(f"there is no part {own} of {of}")
     m, n = (at * of + own for at, of, own in zip((m, n), parts, part, strict=True))
-    known = {"coord_m": m, "coord_n": n, "coord_k": call.index("domain")}  # no k outside a domain loop
+    known = {
+        "coord_m": m,
+        "coord_n": n,
+        "coord_k": call.index("domain"),
+        "coord_l": matrix,
+    }  # no k outside a domain loop
     for what in call.work.returns:
         if what not in known:
             raise call.fail(f"there is no coordinate {what!r}, only {', '.join(known)}")

@@ -18,7 +18,7 @@ def run(call: Call) -> None:
     if rows * columns * tensor.dtype.bytes != size:
         raise call.error(f"copies {rows * columns * tensor.dtype.bytes} bytes into {size}")
     block = np.zeros((rows, columns), tensor.dtype.storage)
-    inside = tensor.data[top : top + rows, left : left + columns]
+    inside = call.plane(tensor)[top : top + rows, left : left + columns]
     block[: inside.shape[0], : inside.shape[1]] = inside
     if call.window is None:
         call.memory.write_async(offset, block)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import vocabulary
 from ..call import Body, Call, Registers
-from .operands import operand, overwrites
+from .operands import operand, operand_type, overwrites
 
 
 def rows_of(warp: int, groups: int, m: int) -> np.ndarray:
@@ -28,7 +28,8 @@ def rows_of(warp: int, groups: int, m: int) -> np.ndarray:
 
 def run(call: Call) -> None:
     tile = m, n, k = call.parameter("tile")
-    down, across = call.stock(vocabulary.warpgroups_over, call.task.warp_idx, call.task.num_warps, tile)
+    warps = call.task.warp_idx, call.task.num_warps
+    down, across = call.stock(vocabulary.warpgroups_over, *warps, tile, operand_type(call).bytes)
     a, b = operand(call, "a", (m, k)), operand(call, "b", (n, k))
     rows, wide = rows_of(call.warp, down, m), n // across
     left = wide * (call.warp // 4 % across)

@@ -353,7 +353,7 @@ def changed_work(**more) -> Document:
         (changed_work(body="sm90.magic"), "body 'sm90.magic' is not one of"),
         (changed_work(params=COPY[:1]), "parameter 'tile' is missing"),
         (changed_work(params=(*COPY[:1], ("tile", (64, 0)), COPY[2])), "must be 2 positive integers"),
-        (changed_work(params=(*COPY[:2], ("coords", ("m",)))), "must be 2 names"),
+        (changed_work(params=(*COPY[:2], ("coords", ("m",)))), "must be 2 or 3 names"),
         (changed_work(params=(("tensor", "z"), *COPY[1:])), "no tensor 'z'"),
         (changed_work(params=(*COPY, ("part", "left"))), "has no part 'left'"),
         (

@@ -34,7 +34,7 @@ class StoreFragment:
         task = work.task
 
         def make() -> tuple[str, str]:
-            copy = task.declare("row_copy", call("row_stores", loads(task, view.tile[1])))
+            copy = task.declare("row_copy", call("row_stores", loads(task, view.tile[1]), view.type.constant))
             lane = call(f"{copy}.get_slice", lane_of(task))
             own = call(attribute(lane, "partition_D"), expression(view.name))
             return copy, task.declare(f"{view.resource}_own", own)

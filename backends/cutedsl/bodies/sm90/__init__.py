@@ -1,6 +1,9 @@
 """Stock work bodies for Hopper."""
 
 from ..body import Body
+from .activate import Activate
+from .add_row import AddRow
+from .add_tile import AddTile
 from .bulk_store import BulkStore
 from .read_fragment import ReadFragment
 from .store_fragment import StoreFragment
@@ -10,5 +13,15 @@ from .wgmma import Wgmma
 
 BODIES: dict[str, Body] = {
     body.name: body
-    for body in (TileCoords(), TmaLoad(), Wgmma(), ReadFragment(), StoreFragment(), BulkStore())
+    for body in (
+        TileCoords(),
+        TmaLoad(),
+        Wgmma(),
+        ReadFragment(),
+        Activate(),
+        AddRow(),
+        AddTile(),
+        StoreFragment(),
+        BulkStore(),
+    )
 }

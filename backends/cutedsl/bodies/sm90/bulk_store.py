@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .... import vocabulary
-from ...syntax import Line, Statement, binary, index
+from ...syntax import Line, Statement, index
 from ..body import WorkCall
 from .copies import coordinates, partitioned
 
@@ -25,14 +24,10 @@ class BulkStore:
         """``op.bulk_store(id, atom, source stage, target tile, step)``"""
         task, op = call.task, call.op
         tile = call.parameter("tile")
-        parts = dict(op.args).get("subtile") is not None
-        count = call.stock(vocabulary.columns_of_subtile, task.document, tile) if parts else 1
+        *batch, row, column = coordinates(call)
         view = task.stage_view(op)
         smem = task.module.storage.view(view.resource, call.parameter("part"), tile, op.id)
         copy = partitioned(call, call.parameter("tensor"), smem, store=True)
-        row, column = coordinates(call)
-        if parts:
-            column = binary(binary(column, "*", count), "+", task.number(op, "subtile"))
         source = index(copy.stages, None, view.stage)
-        target = index(copy.tiles, None, row, column)
+        target = index(copy.tiles, None, row, column, *batch)
         return (Line(task.operation("bulk_store", op, copy.atom, source, target), op=op.id),)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from warpdraft.core.routes import copied_to
 
+from .... import vocabulary
 from ...storage import SmemView
-from ...syntax import Expression, Line, call, expression
+from ...syntax import Expression, Line, binary, call, expression
 from ..body import WorkCall
 
 
@@ -68,5 +69,15 @@ def partitioned(
 
 
 def coordinates(work: WorkCall) -> list[Expression]:
-    """The tile coordinates that the body's ``coords`` name."""
-    return [work.task.number(work.op, name) for name in work.parameter("coords")]
+    """The tile coordinates that the body's ``coords`` name, one for each dimension of the tensor."""
+    named, task = work.parameter("coords"), work.task
+    tensor = task.module.tensor(work.parameter("tensor"), work.op.id)
+    if len(named) != len(tensor.shape):
+        raise work.fail(
+            f"names {len(named)} coordinates of {tensor.name}, which has {len(tensor.shape)} dimensions"
+        )
+    found = [task.number(work.op, name) for name in named]
+    if dict(work.op.args).get("subtile") is not None:  # the last one then counts accumulator tiles
+        count = work.stock(vocabulary.columns_of_subtile, task.document, work.parameter("tile"))
+        found[-1] = binary(binary(found[-1], "*", count), "+", task.number(work.op, "subtile"))
+    return found

@@ -36,6 +36,6 @@ class ReadFragment:
         for result in op.results:
             if result in task.hoisted:
                 raise call.fail("a fragment can only be used inside the loop or guard that reads it")
-            task.bind(result, Fragment(call.resource.name, task.variable(result)))
+            task.bind(result, Fragment(call.resource.name, task.variable(result), subtile, count))
         targets = tuple(expression(task.variable(result)) for result in op.results)
         return (Line(value, targets, op.id),)

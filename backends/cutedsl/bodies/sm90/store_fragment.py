@@ -1,4 +1,4 @@
-"""sm90.store_fragment: registers to shared memory, converted to the kernel's element type, by stmatrix."""
+"""sm90.store_fragment: registers to shared memory, converted to the output's element type, by stmatrix if of 16 bits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,13 @@ class StoreFragment:
         task = work.task
 
         def make() -> tuple[str, str]:
-            atom = call("cute.make_copy_atom", call("warp.StMatrix8x8x16bOp", False, 4), "DTYPE")
+            if view.type.bytes == 2:
+                store = call("warp.StMatrix8x8x16bOp", False, 4)
+            elif view.type.bytes == 4:
+                store = call("cute.nvgpu.CopyUniversalOp")
+            else:
+                raise work.fail(f"stores fp16, bf16 and fp32, not {view.type.dtype.name}")
+            atom = call("cute.make_copy_atom", store, view.type.constant)
             st_atom = task.declare("st_atom", atom)
             tiled = call("cute.make_tiled_copy_C_atom", st_atom, mma.tiled)
             copy = task.declare("st_copy", call("cute.make_tiled_copy_S", st_atom, tiled))

@@ -12,7 +12,8 @@ from ..body import WorkCall
 
 def staged_tile(work: WorkCall, rows: int) -> tuple[int, int]:
     """Rows and columns of one stage of the resource that a fragment is stored in: all rows of the accumulator tile."""
-    size, row = stage_bytes(work.resource), rows * work.task.module.dtype.bytes
+    typed, _ = work.task.module.storage.content(work.resource, "", work.op.id)
+    size, row = stage_bytes(work.resource), rows * typed.bytes
     if size % row:
         raise work.fail(f"a stage of {work.resource.name} ({size} bytes) does not hold {rows} equal rows")
     return rows, size // row
@@ -32,12 +33,13 @@ def subtiles_of(work: WorkCall, tile: tuple[int, int, int]) -> int:
 
 
 def _stored_columns(work: WorkCall, rows: int) -> int:
-    """Columns of the stage that the fragment of this op goes to; 0 where nothing stores it."""
-    for op in ops_of(work.task.task):
-        if op.kind is OpKind.WORK and any(
-            isinstance(v, Token) and v.name in work.op.results for _, v in op.args
-        ):
+    """Columns of the stage that the fragment of this op goes to, itself or what is made of it; 0 where nothing stores it."""
+    ops = [op for op in ops_of(work.task.task) if op.kind is OpKind.WORK]
+    made = set(work.op.results)
+    for op in ops[ops.index(work.op) :]:
+        if any(isinstance(v, Token) and v.name in made for _, v in op.args):
             named = target_work(work.task.document, op)
             if named and named[1].body in STORE:
                 return staged_tile(WorkCall(work.task, op, *named), rows)[1]
+            made |= set(op.results)
     return 0

@@ -45,13 +45,15 @@ class TileCoords:
 
     def _value(self, call: WorkCall, what: str):
         letter = what.removeprefix("coord_")
+        if letter == "l":
+            return _tile_position(call)[2]
         if letter == "k":
             loop = call.task.innermost("domain")
             if loop is None:
                 raise call.fail("coord_k is used outside a domain loop")
             return loop.value
         if letter not in ("m", "n"):
-            raise call.fail(f"there is no coordinate {what!r}, only coord_m, coord_n, coord_k")
+            raise call.fail(f"there is no coordinate {what!r}, only coord_m, coord_n, coord_k, coord_l")
         which = "mn".index(letter)
         parts, part = call.parameter("parts")[which], call.parameter("part")[which]
         if part >= parts:
@@ -59,8 +61,8 @@ class TileCoords:
         return binary(binary(_tile_position(call)[which], "*", parts), "+", part)
 
 
-def _tile_position(work: WorkCall) -> tuple[str, str]:
-    """The variables with the tile's row and column, set at the start of the tile loop or, without one, in the set-up."""
+def _tile_position(work: WorkCall) -> tuple[str, str, str]:
+    """Variables with the tile's row, column and matrix, set at the start of the tile loop; without one, in the set-up."""
     task, frame = work.task, work.task.innermost("tile")
     if frame is None:
         return task.once("position", lambda: _in_set_up(work))
@@ -69,13 +71,13 @@ def _tile_position(work: WorkCall) -> tuple[str, str]:
     return frame.known["position"]
 
 
-def _in_set_up(work: WorkCall) -> tuple[str, str]:
+def _in_set_up(work: WorkCall) -> tuple[str, str, str]:
     names, lines = _position_lines(work, "block", work.stock(band_of, work.work, None))
     work.task.set_up += lines
     return names
 
 
-def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
+def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str, str]:
     queue = find_resource(work.task.document, frame.queue)
     if queue is None:
         raise work.fail(f"the tile loop's queue {frame.queue!r} is no work queue")
@@ -85,20 +87,27 @@ def _in_loop(work: WorkCall, frame: Frame) -> tuple[str, str]:
     return names
 
 
-def _position_lines(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, str], list[Line]]:
+def _position_lines(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, str, str], list[Line]]:
     task = work.task
     grid = task.module.tile_grid(band)
     wanted = _wanted(task)
     m, n = (letter if letter in wanted else f"_{letter}" for letter in "mn")
     names = task.names.new(m), task.names.new(n)
+    lines, cluster, matrix = [], task.module.cluster, ""
+    if grid.by_plane:
+        matrix, tile_ = task.names.new("l"), task.names.new("tile_of_l")
+        lines.append(Line(call("divmod", tile, grid.by_plane), (expression((matrix, tile_)),)))
+        tile = tile_
+    elif "l" in wanted:
+        raise work.fail("coord_l is for a batch: an output of three dimensions")
     at = call("tile_at", tile, grid.m_tiles, band, grid.by_band, grid.by_last)
-    lines, cluster = [Line(at, (expression(names),))], task.module.cluster
+    lines.append(Line(at, (expression(names),)))
     for letter, name, of, place in zip(
         "mn", names, (cluster.down, cluster.across), (cluster.row, cluster.column), strict=True
     ):
         if of > 1 and letter in wanted:  # a cluster works on neighbouring tiles
             lines.append(assign(name, binary(binary(name, "*", of), "+", place)))
-    return names, lines
+    return (*names, matrix), lines
 
 
 def _wanted(task: TaskBuilder) -> set[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from warpdraft.core.document import Op, OpKind, Resource
+from warpdraft.core.document import Op, OpKind, Resource, Token
 from warpdraft.core.footprints import target_work
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.registers import entry_registers
 from warpdraft.core.tree import ops_of
 
-from ....vocabulary import INSTRUCTION_K, INSTRUCTION_M, StockError, warpgroups_over
+from ....vocabulary import INSTRUCTION_BYTES, INSTRUCTION_M, StockError, warpgroups_over
 from ...errors import LoweringError
 from ...syntax import Expression, Line, Statement, assign, binary, call, expression, index
 from ...task import TaskBuilder
@@ -27,6 +28,7 @@ class Mma:
 
     tile: tuple[int, int, int]
     warpgroups: tuple[int, int, int]
+    operands: tuple[tuple[str, str], tuple[str, str]]  # type and major mode of A and of B
     instruction: str
     tiled: str
     slice: str
@@ -46,7 +48,9 @@ class Wgmma:
         """``op.wgmma(id, instruction, warpgroups, acc, a stage, b stage, accumulate, step)``"""
         task, op = call.task, call.op
         m, n, k = tile = call.parameter("tile")
-        mma = mma_of(task, call.resource, tile, op)
+        mma = find_mma(task, call.resource, op)
+        if mma.tile[:2] != tile[:2] or mma.operands != operands(call):
+            raise call.fail(f"{call.resource.name} is filled by products of different kinds")
         a = self._operand(call, mma, "a", (m, k))
         b = self._operand(call, mma, "b", (n, k))
         line = task.operation("wgmma", op, mma.instruction, mma.warpgroups, mma.acc, a, b, accumulates(call))
@@ -68,29 +72,54 @@ class Wgmma:
         return index(fragment, None, None, None, view.stage)
 
 
-def mma_of(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int], op: Op) -> Mma:
-    """The set-up of the accumulator ``accumulator`` of this task."""
-    found: Mma = task.once(("mma", accumulator.name), lambda: _declare(task, accumulator, tile, op))
-    if found.tile[:2] != tile[:2]:
-        raise LoweringError(f"{accumulator.name} is {found.tile[:2]} elsewhere and {tile[:2]} here", op.id)
-    return found
+def operands(work: WorkCall) -> tuple[tuple[str, str], tuple[str, str]]:
+    """The constant with the type, and the major mode, of A and of B. Raises LoweringError for what wgmma does not take."""
+    storage, found = work.task.module.storage, []
+    for which in "ab":
+        resource, part = _resource_of(work, which)
+        typed, by_columns = storage.content(resource, part, work.op.id)
+        if typed.bytes > 2 or (
+            typed.bytes == 1 and by_columns
+        ):  # PTX ISA, wgmma.mma_async: .f16, .bf16, .e4m3
+            how = " with columns contiguous" if by_columns else ""
+            raise work.fail(f"does not take {typed.dtype.name}{how}")
+        found.append((typed, "MN" if by_columns else "K"))
+    (a, a_major), (b, b_major) = found
+    if a.dtype.bytes != b.dtype.bytes or (a.bytes == 2 and a.constant != b.constant):
+        raise work.fail(f"does not multiply {a.dtype.name} by {b.dtype.name}")
+    return (a.constant, a_major), (b.constant, b_major)
 
 
-def _declare(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int], op: Op) -> Mma:
-    m, n, _ = tile
-    warpgroups = _arrange(task, tile, op)
+def _resource_of(work: WorkCall, which: str) -> tuple[Resource, str]:
+    """The resource and the part that operand ``which`` is read from."""
+    name, document = work.parameter(which), work.task.document
+    arguments = dict(work.op.args)
+    tokens = [arguments[name]] if isinstance(arguments.get(name), Token) else list(arguments.values())
+    for op in ops_of(work.task.task):
+        if any(isinstance(t, Token) and t.name in op.results for t in tokens):
+            named = target_work(document, op) if op.kind is OpKind.WORK else None
+            if named and named[1].view:
+                return named[0], "" if isinstance(arguments.get(name), Token) else name
+    raise work.fail(f"operand {which} is no view of a stage")
+
+
+def _declare(task: TaskBuilder, accumulator: Resource, work: WorkCall) -> Mma:
+    m, n, _ = tile = work.parameter("tile")
+    (a, a_major), (b, b_major) = of = operands(work)
+    narrow = task.module.bytes_of(a) == 1
+    warpgroups = _arrange(work, tile, task.module.bytes_of(a))
     wide = n // warpgroups[1]
-    _fits_at_launch(task, wide, op)
+    _fits_at_launch(task, wide, work.op)
     instruction = task.declare(
         "wgmma_op",
         call(
-            "warpgroup.MmaF16BF16Op",
-            "DTYPE",
+            "warpgroup.MmaF8Op" if narrow else "warpgroup.MmaF16BF16Op",
+            *((a, b) if narrow else (a,)),
             "cutlass.Float32",
-            (INSTRUCTION_M, wide, INSTRUCTION_K),
+            (INSTRUCTION_M, wide, INSTRUCTION_BYTES // task.module.bytes_of(a)),
             "warpgroup.OperandSource.SMEM",
-            "OperandMajorMode.K",
-            "OperandMajorMode.K",
+            f"OperandMajorMode.{a_major}",
+            f"OperandMajorMode.{b_major}",
         ),
     )
     tiled = task.declare("mma", call("cute.make_tiled_mma", instruction, warpgroups))
@@ -102,17 +131,18 @@ def _declare(task: TaskBuilder, accumulator: Resource, tile: tuple[int, int, int
     shape = call(f"{tiled}.partition_shape_C", (m, n))
     acc = task.names.new(accumulator.name)
     task.set_up.append(assign(acc, call("cute.make_rmem_tensor", shape, "cutlass.Float32")))
-    return Mma(tile, warpgroups, instruction, tiled, part, acc)
+    return Mma(tile, warpgroups, of, instruction, tiled, part, acc)
 
 
-def _arrange(task: TaskBuilder, tile: tuple[int, int, int], op: Op) -> tuple[int, int, int]:
+def _arrange(work: WorkCall, tile: tuple[int, int, int], nbytes: int) -> tuple[int, int, int]:
     """The warpgroups along m, or along n where m is too short. Raises LoweringError where the tile fits neither way."""
+    task = work.task
     if task.warp is not None:
-        raise LoweringError("wgmma needs all warps of whole, aligned warpgroups", op.id)
+        raise LoweringError("wgmma needs all warps of whole, aligned warpgroups", work.op.id)
     try:
-        return *warpgroups_over(task.task.warp_idx, task.task.num_warps, tile), 1
+        return *warpgroups_over(task.task.warp_idx, task.task.num_warps, tile, nbytes), 1
     except StockError as error:
-        raise LoweringError(str(error), op.id) from None
+        raise LoweringError(str(error), work.op.id) from None
 
 
 def _fits_at_launch(task: TaskBuilder, wide: int, op: Op) -> None:
@@ -132,6 +162,6 @@ def find_mma(task: TaskBuilder, accumulator: Resource, op: Op) -> Mma:
     for other in ops_of(task.task):
         named = target_work(task.document, other) if other.kind is OpKind.WORK else None
         if named and named[0].name == accumulator.name and named[1].body == Wgmma().name:
-            tile = WorkCall(task, other, *named).parameter("tile")
-            return mma_of(task, accumulator, tile, op)
+            work = WorkCall(task, other, *named)
+            return task.once(("mma", accumulator.name), partial(_declare, task, accumulator, work))
     raise LoweringError(f"no wgmma of task {task.task.name} fills {accumulator.name}", op.id)

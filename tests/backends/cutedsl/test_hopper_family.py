@@ -1,0 +1,122 @@
+"""The family of Hopper GEMMs: every member is proved for all trip counts, compiles without spills, and is right in the
+emulator in every order; a body of the author's own is copied into the module."""
+
+import importlib.util
+import re
+from dataclasses import replace
+
+import pytest
+
+from warpdraft.assets.examples import own_epilogue_gemm
+from warpdraft.assets.examples.hopper.gemm import gemm
+from warpdraft.assets.examples.hopper.plan import Plan
+from warpdraft.backends.cutedsl import LoweringError, compile_module, lower
+from warpdraft.backends.emulator import EmulationError, emulate, emulate_all
+from warpdraft.core import verify
+
+PING_PONG = Plan(tile=(128, 128, 64), ping_pong=True, subtile=32)
+SMALL = Plan(tile=(128, 64, 64), cluster=(1, 1))
+PLANS = {
+    "cluster 1 x 2": Plan(cluster=(1, 2)),
+    "cluster 2 x 2": Plan(cluster=(2, 2)),
+    "ping-pong alone": replace(PING_PONG, cluster=(1, 1)),
+    "256 x 128": Plan(tile=(256, 128, 64), subtile=32),
+    "64 x 128": Plan(tile=(64, 128, 64), cluster=(1, 1)),
+    "128 x 64": SMALL,
+    "columns of A contiguous": Plan(orders="mk"),
+    "columns of both, batched": Plan(orders="mn", batched=True),
+    "e4m3 ping-pong": replace(PING_PONG, tile=(128, 128, 128), dtype="e4m3", out="bf16"),
+    "bias and gelu": Plan(bias=True, activation="gelu"),
+}
+WGMMA = {
+    "256 x 128": ("m64n128k16.f32.f16.f16", 8),
+    "64 x 128": ("m64n128k16.f32.f16.f16", 4),
+    "e4m3 ping-pong": ("m64n128k32.f32.e4m3.e4m3", 8),
+    "cluster 1 x 2": ("m64n256k16.f32.f16.f16", 4),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_proved(name):
+    report = verify(gemm(PLANS[name], "member").document)
+    assert (report.verdict, report.scope.kind) == ("safe", "all")
+
+
+@pytest.mark.parametrize("name", ["cluster 2 x 2", "ping-pong alone", "128 x 64", "columns of both, batched"])
+def test_emulated(name):
+    plan = PLANS[name]
+    (m, n, k), (down, across) = plan.tile, plan.cluster
+    sizes = {"M": plan.parts * m * down + 24, "N": n * across + 40, "K": 2 * k + 16}
+    outcome = emulate_all(gemm(plan, "member").document, sizes)
+    assert (outcome.verdict, outcome.notes) == ("right", ())
+
+
+def test_emulated_epilogues():
+    plan = replace(SMALL, bias=True, activation="silu", residual=True)
+    assert emulate(gemm(plan, "member").document, {"M": 152, "N": 104, "K": 136}).verdict == "right"
+    plan = replace(SMALL, bias=True, activation="relu", dtype="e4m3", out="fp16", tile=(128, 64, 128))
+    assert emulate(gemm(plan, "member").document, {"M": 152, "N": 104, "K": 272}).verdict == "right"
+
+
+def test_a_release_of_the_own_cta_only_shows_in_the_emulator():
+    """Two CTAs fill each other's stages: releasing one's own is not enough."""
+    made = gemm(Plan(), "member").document
+    rings = [r for r in made.resources if r.pipeline and r.name == "smem_ab"]
+    wrong = replace(rings[0], pipeline=replace(rings[0].pipeline, multicast=(0, 0), consumer_count=8))
+    broken = replace(made, resources=tuple(wrong if r is rings[0] else r for r in made.resources))
+    assert verify(broken).verdict == "unsafe"
+    outcomes = [emulate_all(broken, {"M": 256, "N": 256, "K": 64 * k}) for k in (6, 9)]
+    assert any(o.verdict != "right" for o in outcomes)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    source = lower(gemm(Plan(tile=(128, 256, 128), dtype="e4m3", out="fp16"), "member").document)
+    for line in ("K % 16 != 0", "N % 8 != 0", "M < 1", "N < 1"):
+        assert f"if {line}:" in source
+    assert "rows of a must be a multiple of 16 elements" in source
+    assert "columns of a must be a multiple of 8 elements" in lower(gemm(Plan(orders="mk"), "m").document)
+
+
+def test_a_grid_of_half_clusters_is_refused():
+    made = gemm(Plan(), "member").document
+    wrong = replace(made, kernel=replace(made.kernel, grid=made.kernel.grid.left))
+    assert "the grid must be one CTA for each tile" in lower(wrong)
+    with pytest.raises(EmulationError, match="in whole clusters, the output's tiles need"):
+        emulate(wrong)
+
+
+def test_a_body_of_the_authors_own_is_copied():
+    source = lower(own_epilogue_gemm.build().document)
+    assert "def swish_apply(fragment):" in source and "LOG2_E = 1.4426950408889634" in source
+    assert "# one instruction each" in source  # comments, too
+    assert len(re.findall(r'op\.own\("math\.\d+", swish_apply, ', source)) == Plan().subtiles
+
+
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        ("def apply(self, stage_info, fragment):\n    return helper(fragment)", "the body uses 'helper'"),
+        ("def apply(self, stage_info, fragment):\n    return self.x", "the body uses 'self'"),
+        ("apply = 3", "not constants and then one method"),
+        ("def apply(", "cannot be read"),
+    ],
+)
+def test_a_body_that_cannot_be_copied(code, message):
+    made = own_epilogue_gemm.build().document
+    resources = tuple(
+        replace(r, works=tuple(replace(w, code=code) for w in r.works)) if r.name == "swish" else r
+        for r in made.resources
+    )
+    with pytest.raises(LoweringError, match=message):
+        lower(replace(made, resources=resources))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="the CuTe DSL is not installed")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", PLANS)
+def test_compiled(name):
+    compiled = compile_module(lower(gemm(PLANS[name], "member").document))
+    assert compiled.resources.stack_bytes == 0
+    if name in WGMMA:
+        shape, count = WGMMA[name]
+        assert compiled.ptx.count(f"wgmma.mma_async.sync.aligned.{shape}") == count * PLANS[name].parts
