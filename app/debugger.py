@@ -133,11 +133,12 @@ class Debugger:
         self.go(0)
         named = [(self._stream_named(step.agent.partition("/")[0]), step) for step in finding.witness]
         last: dict[int, int] = {}
+        kept = frozenset(step.op for step in finding.witness if step.marked)  # that are to be on their way
         for stream, step in named:
             if stream is not None and (found := self._find(stream, step.op, step.at)):
                 last[stream] = max(last.get(stream, 0), found[-1])
         for number, (stream, step) in enumerate(named, 1):
-            if stream is None or not self._reach(stream, step, last):
+            if stream is None or not self._reach(stream, step, last, kept):
                 self.note = (
                     f"step {number} of {len(named)} cannot be taken this way: {step.agent} {step.text}"
                 )
@@ -149,8 +150,9 @@ class Debugger:
         events = self.streams[stream].events
         return [i for i, event in enumerate(events) if event.op == op and iteration(event) == at]
 
-    def _reach(self, stream: int, step: Step, last: dict[int, int]) -> bool:
-        """Move ``stream`` past the next event of ``step``; False where it is not there, or what it needs cannot happen."""
+    def _reach(self, stream: int, step: Step, last: dict[int, int], kept: frozenset[str]) -> bool:
+        """Move ``stream`` past the next event of ``step``; False where it is not there, or what it needs cannot happen.
+        Operations of the ops ``kept`` end only where nothing else helps."""
         places = self._find(stream, step.op, step.at)
         target = next((i for i in places if i >= self.state.at[stream]), None)
         if target is None:
@@ -160,7 +162,7 @@ class Debugger:
                 return True
             moves = self.stepper.moves(self.state)
             helpers = [m for m in moves if m.flight or self.state.at[m.stream] <= last.get(m.stream, -1)]
-            helpers.sort(key=lambda m: (m.flight is None, self.state.at[m.stream]))
+            helpers.sort(key=lambda m: (self._is_of(m, kept), m.flight is None, self.state.at[m.stream]))
             if Move(stream) in moves:
                 self.take(Move(stream))
             elif helpers:
@@ -168,6 +170,9 @@ class Debugger:
             else:
                 return self.state.at[stream] == target  # the witness ends in front of what blocks
         return False
+
+    def _is_of(self, move: Move, ops: frozenset[str]) -> bool:
+        return move.flight is not None and self.stepper.event_of(move.flight).op in ops
 
     def _fair(self) -> Move | None:
         """The next agent's move, in turn: warps and engines alike."""

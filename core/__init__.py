@@ -53,6 +53,8 @@ from .authoring.synchronisation import (
     cluster_wait,
     fence_mbarrier_init,
     fence_proxy_async,
+    setmaxregister_decrease,
+    setmaxregister_increase,
     sync_warp,
     wgmma_fence,
 )
@@ -162,6 +164,8 @@ __all__ = [
     "render_report",
     "save",
     "schedule",
+    "setmaxregister_decrease",
+    "setmaxregister_increase",
     "symbol",
     "sync_warp",
     "tcgen05_commit",

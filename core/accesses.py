@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .descriptors import READERS, described, describes
 from .document import Engine, Op, Resource, Space, Task, Token, Work
-from .footprints import byte_range, cut, footprint_of, stage_bytes, tx_bytes
+from .footprints import byte_range, cut, footprint_of, stage_bytes, tracked, tx_bytes
 from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream, in_cta
 from .routes import copied_to
@@ -15,7 +15,6 @@ from .tensor_core import COMMITTED
 from .tensor_maps import descriptor
 from .tensor_memory import QUARTERS, by_threads, has_lanes, issued_as, merged, part_of, quarter, slices
 
-UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 Ranges = tuple[tuple[int, int], ...]  # bytes within the stage, [low, high) each
 IN_HAND = " in hand"  # no token can be called so
 View = tuple[str, int, Ranges]  # resource, stage, and the bytes of it
@@ -204,7 +203,7 @@ class WorkEvents:
     def _accesses(
         self, resource: Resource, stage: int, places: Places, write: bool, cta: int
     ) -> list[Access]:
-        if resource.pipeline is None and resource.space in UNTRACKED:
+        if not tracked(resource):
             return []
         base, space = stage * stage_bytes(resource), resource.name
         if resource.space is Space.RMEM:

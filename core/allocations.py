@@ -120,7 +120,7 @@ class Allocations:
         self.live: dict[int, Record] = {}  # segment -> its allocation
         self.freed: dict[int, Record] = {}  # segment -> what freed it last
         self.last: dict[int, Record] = {}  # stream -> its last allocation
-        self.relinquished: Record | None = None
+        self.relinquished: dict[int, Record] = {}  # CTA -> what gave its permit up first
         self.found: dict[tuple[str, str, str], Misuse] = {}
 
     # -- accesses -----------------------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ class Allocations:
     # -- events -------------------------------------------------------------------------------------------------------
     def alloc(self, w: int, j: int, e: Event) -> bool:
         for record, segments in self._records(w, j, e):
-            if self.relinquished is not None:
-                self._note("relinquished", record, self.relinquished)
+            if (given_up := self.relinquished.get(self._cta(w))) is not None:
+                self._note("relinquished", record, given_up)
             for segment in segments:
                 freed = self.freed.pop(segment, None)
                 if segment in self.live:
@@ -179,10 +179,10 @@ class Allocations:
 
     def relinquish(self, w: int, j: int, e: Event) -> bool:
         record = self._record(w, j, e)
-        for allocation in self.last.values():
-            if not self._before(allocation, record):
+        for u, allocation in self.last.items():
+            if self._cta(u) == self._cta(w) and not self._before(allocation, record):
                 self._note("relinquished", allocation, record)
-        self.relinquished = self.relinquished or record
+        self.relinquished.setdefault(self._cta(w), record)
         return True
 
     def finish(self) -> None:
@@ -191,6 +191,9 @@ class Allocations:
             return
         for record in self.live.values():
             self._note("left", record, None)
+
+    def _cta(self, w: int) -> int:
+        return self.execution.program.streams[w].cta
 
     # -- helpers ------------------------------------------------------------------------------------------------------
     def _record(self, w: int, j: int, e: Event) -> Record:

@@ -13,7 +13,7 @@ from .arrivals import routes
 from .clusters import looked_at
 from .conditions import condition_keys
 from .document import Document, Engine, OpKind, Signal, Space, Task
-from .footprints import engine_of
+from .footprints import engine_of, tracked
 from .grid_dependency import dependents
 from .routes import own_copies
 from .tensor_core import TENSOR
@@ -26,7 +26,20 @@ STOCK = "sm90."  # bodies that fence for themselves
 
 def assumed(document: Document) -> tuple[str, ...]:
     """One reason for each thing that works are trusted with, and the tasks that it speaks of."""
-    return tuple(dict.fromkeys((*_tensor_cores(document), *_grids(document), *_clusters(document))))
+    found = (*_tensor_cores(document), *_global_memory(document), *_grids(document), *_clusters(document))
+    return tuple(dict.fromkeys(found))
+
+
+def _global_memory(document: Document) -> Iterator[str]:
+    """What is written and read without a storage that says which bytes."""
+    roles: dict[str, set[str]] = {}
+    for task in document.tasks:
+        for resource, work in _works(document, task):
+            if resource.space is Space.GMEM and not tracked(resource):
+                roles.setdefault(resource.name, set()).add(work.role)
+    both = [name for name, of in roles.items() if len(of) == 2]
+    if both:
+        yield f"no two accesses of global memory meet ({', '.join(both)}: no storage says which bytes)"
 
 
 def _tensor_cores(document: Document) -> Iterator[str]:

@@ -26,7 +26,7 @@ from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
 from .incidents import Clock, Entry, Incident, Note, joined
-from .phases import Meeting, Phase
+from .phases import Meeting, Phase, Pool
 from .program import BarrierKind, Event, EventKind, Program
 from .races import ARRIVING, NEVER, SYNC, Races
 from .tensor_core import AWAITED
@@ -62,9 +62,7 @@ class Execution:
         self.base: list[Clock] = [zero] * n
         self.at = [0] * n  # events done
         self.groups = dict.fromkeys(self.channel, phases.Groups())
-        self.state: list[Phase | Meeting] = [
-            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else Meeting() for b in barriers
-        ]
+        self.state: list[Phase | Meeting | Pool] = [b.start for b in barriers]
         self.cumul: list[Clock] = [zero] * len(barriers)  # joined contributions of all completed generations
         self.log: list[list[Entry]] = [[] for _ in barriers]  # contributions of the open generation
         self.last: list[dict[int, int]] = [{} for _ in barriers]  # stream -> place, of the generation before
@@ -90,6 +88,8 @@ class Execution:
         self.incidents: list[Incident] = []
         self.seen: set[tuple[str, str, int]] = set()
         self.notes: list[Note] = []  # of the works that the program wants noted
+        self.requests: list[Note] = []  # for registers, that were met
+        self.increases: list[tuple[int, int]] | None = None  # only these, in this order; None: any
         self.stopped = ""
         self.fencing, self.maps = Fencing(judged, self), TensorMaps(self)
         self.allocations = Allocations(judged.allocated, self)
@@ -381,7 +381,7 @@ TABLE = {
     EventKind.BAR_ARRIVE: meetings.bar_arrive,
     EventKind.FENCE: Execution._fence,
     EventKind.SYNC_WARP: lambda *step: True,
-    EventKind.LIFETIME: lambda *step: True,  # `core.lifetimes`
+    EventKind.LIFETIME: meetings.lifetime,
     EventKind.CLUSTER_ARRIVE: meetings.cluster_arrive,
     EventKind.CLUSTER_WAIT: meetings.cluster_wait,
     EventKind.DRAIN: channels.drain,
@@ -394,5 +394,6 @@ TABLE = {
     EventKind.TENSORMAP_UPDATE: Execution._work,
     EventKind.FENCE_TENSORMAP: lambda run, *step: run.maps.fence(*step),
     EventKind.HELD_ARRIVE: async_arrivals.held_arrive,
+    EventKind.REGISTERS: meetings.registers,
 }
 Execution.handlers = [TABLE[kind] for kind in EventKind]

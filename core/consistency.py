@@ -17,6 +17,7 @@ TARGETS = {
     "resource": (
         OpKind.ACQUIRE,
         OpKind.TRY_ACQUIRE,
+        OpKind.PRODUCER_TAIL,
         OpKind.COMMIT,
         OpKind.WAIT,
         OpKind.TRY_WAIT,

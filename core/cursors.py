@@ -73,8 +73,10 @@ def passed_over(document: Document, task: Task, elected: Guard) -> frozenset[tup
 
 def side_of(document: Document, op: Op) -> tuple[str, str]:
     """The side of a pipeline that ``op`` goes by, as (resource, role); the role is "" for other ops."""
-    if op.kind in PRODUCING or op.kind in CONSUMING:
-        return op.target, "producer" if op.kind in PRODUCING else "consumer"
+    if op.kind in PRODUCING or op.kind is OpKind.PRODUCER_TAIL:
+        return op.target, "producer"
+    if op.kind in CONSUMING:
+        return op.target, "consumer"
     resource = find_resource(document, op.target) if op.kind is OpKind.WORK else None
     found = find_work(resource, op.work) if resource and resource.pipeline else None
     return op.target, ("producer" if found.role == "producer" else "consumer") if found else ""

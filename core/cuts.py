@@ -22,6 +22,7 @@ from .unroll import WarpWalk, streams_of
 ASKS = {
     OpKind.ACQUIRE: "empty",
     OpKind.TRY_ACQUIRE: "empty",
+    OpKind.PRODUCER_TAIL: "empty",
     OpKind.WAIT: "full",
     OpKind.TRY_WAIT: "full",
     OpKind.MBARRIER_WAIT: "raw",
@@ -239,6 +240,8 @@ def _cursors(machine: Machine, task: Task, stream: Stream) -> set[tuple[str, str
             continue
         if op.kind in (OpKind.COMMIT, OpKind.RELEASE):
             used.add((op.target, op.kind.value))
+        elif op.kind is OpKind.PRODUCER_TAIL:
+            used.add((op.target, OpKind.COMMIT.value))
         elif op.kind in (OpKind.ACQUIRE, OpKind.TRY_ACQUIRE):
             used.add((op.target, opening_cursor(resource, "acquire", kinds)))
         elif op.kind in (OpKind.WAIT, OpKind.TRY_WAIT):

@@ -24,7 +24,7 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
     count = (1 if event.number is None else event.number) * stream.weight
     match event.kind:
         case EventKind.WAIT if event.drain:
-            return f"waits at its end for {name} {_awaited(event)}"
+            return f"drains: waits for {name} {_awaited(event)}"
         case EventKind.WAIT:
             return f"waits for {name} {_awaited(event)}"
         case EventKind.TRY:
@@ -56,6 +56,9 @@ def words(event: Event, stream: Stream, barriers: Sequence[Barrier]) -> str:
             return (
                 f"{'initialises' if event.number else 'invalidates'} {name}" if name else "fences its inits"
             )
+        case EventKind.REGISTERS:
+            does = "asks for" if event.bytes > 0 else "goes down to" if event.bytes else "stays at"
+            return f"{does} {event.number} registers a thread"
         case EventKind.SYNC_WARP:
             return "converges its lanes"
         case EventKind.CLUSTER_ARRIVE:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from .phases import Meeting
+from .phases import Phase
 from .program import BarrierKind, Event, EventKind
+from .register_requests import together
 from .run import Run
 
 CONTRIBUTIONS = (
@@ -57,6 +58,8 @@ def diagnose(run: Run) -> Diagnosis:
             continue
         if event.kind is EventKind.SYNC:
             owing = tuple((u, n) for u, n in owing if not _inside(run, u, event.barrier))
+        if event.kind is EventKind.REGISTERS:
+            owing = tuple((u, n) for u, n in owing if not together(run, u, w))
         stuck[w] = Stuck(w, event, owing if _enough(run, event.barrier, owing) else ())
     starved = tuple(w for w, s in stuck.items() if not s.owing)
     return Diagnosis(stuck, _cycles(stuck), starved)
@@ -65,7 +68,7 @@ def diagnose(run: Run) -> Diagnosis:
 def _enough(run: Run, b: int, owing: tuple[tuple[int, int], ...]) -> bool:
     """Whether the arrivals ahead could complete the open phase, if everybody could go on."""
     state = run.execution.state[b]
-    if isinstance(state, Meeting):
+    if not isinstance(state, Phase):
         return bool(owing)
     if not state.pending:  # only bytes are missing: of a copy ahead that comes before the next arrival
         return any(_next_on(run, u, b) in (EventKind.ASYNC, EventKind.EXPECT) for u, _ in owing)
@@ -88,6 +91,8 @@ def _ahead(run: Run, w: int) -> dict[int, int]:
     stream, found = run.program.streams[w], {}
     start = run.execution.at[w]
     for event in stream.events[start:]:
+        if event.kind is EventKind.REGISTERS and event.bytes < 0:
+            found[event.barrier] = found.get(event.barrier, 0) - event.bytes * stream.weight
         if event.kind in CONTRIBUTIONS and event.barrier >= 0:
             meets = run.barrier(event.barrier).kind is not BarrierKind.MBARRIER
             count = 1 if meets or event.number is None else event.number

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .allocations import allocated
 from .document import Document, Engine, OpKind, Space
+from .footprints import tracked
 from .program import Event
 from .schedulers import has_slots
 from .tensor_maps import descriptors
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 class Judged(NamedTuple):
     """What is looked at: ``proxied`` resources lie in shared memory, ``tensor`` ones in tensor memory, ``registers`` in
     registers; the tasks ``after``, ``before`` and ``wgmma`` state such a fence; the schedule allocates the tensor memory of
-    ``allocated`` itself, and rewrites the tensor maps ``descriptors``."""
+    ``allocated`` itself, and rewrites the tensor maps ``descriptors``; of those proxied, ``outside`` lie in global
+    memory."""
 
     proxied: frozenset[str] = frozenset()
     tensor: frozenset[str] = frozenset()
@@ -39,6 +41,7 @@ class Judged(NamedTuple):
     wgmma: frozenset[str] = frozenset()
     allocated: frozenset[str] = frozenset()
     descriptors: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
 
 
 NOTHING = Judged()
@@ -53,8 +56,9 @@ def judged(document: Document) -> Judged:
     def state(kind: OpKind) -> frozenset[str]:
         return frozenset(t.name for t in document.tasks if any(op.kind is kind for op in ops_of(t)))
 
+    outside = frozenset(r.name for r in document.resources if r.space is Space.GMEM and tracked(r))
     return Judged(
-        lie_in(Space.SMEM) | frozenset(r.name for r in document.resources if has_slots(r)),
+        outside | lie_in(Space.SMEM) | frozenset(r.name for r in document.resources if has_slots(r)),
         lie_in(Space.TMEM),
         lie_in(Space.RMEM),
         state(OpKind.TCGEN05_FENCE_AFTER),
@@ -62,6 +66,7 @@ def judged(document: Document) -> Judged:
         state(OpKind.WGMMA_FENCE),
         allocated(document),
         descriptors(document),
+        outside,
     )
 
 

@@ -25,6 +25,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD209": ("WD206",),
     "WD217": ("WD204", "WD210"),
     "WD218": (*PHASES, "WD210"),
+    "WD221": ("WD201", *PHASES, "WD210"),  # it says which arrivals count how
     "WD705": ("WD210", "WD409"),
     WRITTEN: ("WD205", "WD206", "WD210", "WD219", "WD409"),
     "WD205": ("WD204", "WD210", "WD219"),

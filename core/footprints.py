@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Task, Work
+from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Space, Task, Work
 from .schedulers import RESPONSE_BYTES, has_slots
 
 # Stage size of a resource that declares neither storage nor transaction bytes. Only its identity and slices matter.
@@ -25,6 +25,7 @@ PRODUCER_ENGINES = {
 }
 
 
+UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
 TO_TENSOR_CORE = ("TmaUmma", "AsyncUmma", "UmmaUmma")
 
 
@@ -40,6 +41,14 @@ def engine_of(resource: Resource, work: Work) -> Engine:
     if resource.pipeline and resource.pipeline.type in TO_TENSOR_CORE and not (work.auxiliary or work.view):
         return Engine.TCGEN05
     return Engine.WARP
+
+
+def tracked(resource: Resource) -> bool:
+    """Whether it is known which bytes an access of ``resource`` touches: of global memory, only where it has a storage, a
+    workspace of each CTA; else every access may be of another tile."""
+    if resource.pipeline is not None or resource.space not in UNTRACKED:
+        return True
+    return resource.space is Space.GMEM and resource.storage is not None
 
 
 def stage_bytes(resource: Resource) -> int:

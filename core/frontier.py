@@ -65,7 +65,7 @@ class Frontier:
         self.touched = {w: since for w, since in e.fencing.touched.items() if w in self.active}
         self.holds = [self._holding(e, s) for s in range(len(e.races.write))] if e.allocations.watched else []
         self.allocations = {w: self._record(e, x) for w, x in e.allocations.last.items()}
-        self.relinquished = e.allocations.relinquished is not None
+        self.relinquished = frozenset(e.allocations.relinquished)
         self.writes = [self._record(e, x) for x in e.races.write]
         self.written = [x is not None for x in e.races.write]
         self.use = list(e.races.use)
@@ -183,7 +183,8 @@ class Frontier:
         if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
             return None
         commits = tuple(sorted(covering(e, x))) if by_arrival else ()
-        behind = e.races.fenced_behind(x) if copies and fence != KNOWN else frozenset()
+        late = copies or x.access.resource in e.races.outside
+        behind = e.races.fenced_behind(x) if late and fence != KNOWN else frozenset()
         what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
         return x.stream, x.index, x.component, x.value, fence, commits, what
 

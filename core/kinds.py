@@ -49,6 +49,7 @@ class OpKind(StrEnum):
     ACQUIRE = "acquire"  # resource
     COMMIT = "commit"
     TRY_ACQUIRE = "try_acquire"
+    PRODUCER_TAIL = "producer_tail"  # waits until every stage that the task has filled is free again
     WAIT = "wait"
     RELEASE = "release"
     TRY_WAIT = "try_wait"
@@ -72,6 +73,10 @@ class OpKind(StrEnum):
     )
     FENCE_PROXY_ASYNC = "fence_proxy_async"  # no target
     SYNC_WARP = "sync_warp"
+    REGISTERS_DECREASE = "setmaxregister_decrease"  # no target: setmaxnreg.dec to `count` registers a thread
+    REGISTERS_INCREASE = (
+        "setmaxregister_increase"  # setmaxnreg.inc, which blocks until the CTA's pool has them
+    )
     WGMMA_FENCE = "wgmma_fence"
     TCGEN05_WAIT_LD = "tcgen05_wait_ld"
     TCGEN05_WAIT_ST = "tcgen05_wait_st"

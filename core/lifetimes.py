@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .clocks import Execution
+from .clocks import BY_ENGINES, Execution
+from .consistency import PARITIES
 from .document import Document, Loop, OpKind
 from .incidents import Clock
 from .program import Event, EventKind, Program, in_cta
@@ -27,9 +28,17 @@ class Moment(NamedTuple):
     index: int
     clock: Clock
     event: Event
+    phase: int = 0  # of the barrier that it is about, when it happened
 
 
 PROLOGUE = Moment(-1, 0, (), Event(EventKind.LIFETIME, "", number=1))
+
+
+def over(x: Moment, b: int, y: Moment, n: int) -> bool:
+    """Whether what ``x`` starts on barrier ``b`` has ended before ``y``; ``n`` streams have their place in clocks first."""
+    if x.event.kind not in BY_ENGINES:
+        return before(x, y)
+    return before(x, y) and y.clock[n + b] > x.phase
 
 
 def before(x: Moment, y: Moment) -> bool:
@@ -64,7 +73,14 @@ def moving(document: Document) -> bool:
 
 
 def again(document: Document) -> list[str]:
-    """The raw mbarriers that may be initialised more than once: their phases then start anew, which no execution shows."""
+    """The raw mbarriers that may be initialised more than once, so that their phases start anew, while some wait follows
+    the phases in turn: which turn it is then, the schedule does not say."""
+    ops = [f.node for f in placed(document)]
+    in_turn = {o.target for o in ops if getattr(o, "kind", None) in PARITIES and o.count is None}
+    return [name for name in _again(document) if name in in_turn]
+
+
+def _again(document: Document) -> list[str]:
     inits = [f for f in placed(document) if getattr(f.node, "kind", None) is OpKind.MBARRIER_INIT]
     stages: dict[str, list[int | None]] = {}
     for found in inits:
@@ -121,7 +137,7 @@ class _Recorded(Execution):
         def noting(run: _Recorded, w: int, j: int, e: Event) -> bool:
             if (w, j) not in run.done and (e.barriers or e.accesses or e.kind is EventKind.LIFETIME):
                 run.done.add((w, j))  # a wait that is tried again is one moment
-                run._note(Moment(w, j, run.base[w], e))
+                run._note(Moment(w, j, run.base[w], e, run.state[e.barrier].completed if e.barriers else 0))
             return handler(run, w, j, e)
 
         return noting

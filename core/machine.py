@@ -28,6 +28,7 @@ from .live_views import live_at
 from .pipeline_groups import done_once, group_of, sharers, spelled_out
 from .program import Access, Barrier, BarrierKind, in_cta
 from .raw_counts import derived_raw_count
+from .register_requests import given_by_idle_warps, registers_at_start, requests
 from .retries import retries
 from .routes import Routes
 from .schedulers import requests_and_reads
@@ -63,6 +64,8 @@ class Machine:
         self._armed: dict[tuple[str, int], int] = {}
         self.routes: dict[str, Routes] = {}
         self.per_cta = 0  # barriers of one CTA
+        self.asked = {o.id: o for o in requests(document)}  # for registers
+        self.entry = registers_at_start(document) if self.asked else 0
         self.work_events: dict[tuple, dict] = {}  # of `core.accesses`: (task, warps) -> situation -> event
         self.view_ranges: dict[tuple, dict] = {}
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
@@ -116,6 +119,12 @@ class Machine:
             label = in_cta(b.name, cta)
             self.barriers.append(
                 Barrier(label, BarrierKind.NAMED, self.meeting[b.name], b.name, "named", cta=cta)
+            )
+        if self.entry:
+            self.first.setdefault(("", "pool"), len(self.barriers))
+            label = in_cta("the pool of registers", cta)
+            self.barriers.append(
+                Barrier(label, BarrierKind.POOL, given_by_idle_warps(document), "", "pool", cta=cta)
             )
 
     def _add(self, name: str, side: str, count: int, cta: int, share: tuple[str, ...] = ()) -> None:
@@ -275,14 +284,21 @@ class Machine:
 
     def drains(self, task: Task, warp: int, cta: int) -> tuple[Op, ...]:
         """The last commit of ``warp`` on each pipeline that it fills and other CTAs arrive on: it drains these at its
-        end."""
+        end, where no schedule says when."""
         last: dict[str, Op] = {}
         if self.ctas > 1:
+            stated = self.drained
             for op in ops_of_warp(task.body, warp, cta):
                 found = self.routes.get(op.target) if op.kind is OpKind.COMMIT else None
-                if found is not None and found.crossing and found.produces[cta]:
+                if found is not None and found.crossing and found.produces[cta] and op.target not in stated:
                     last[op.target] = op
         return tuple(last.values())
+
+    @cached_property
+    def drained(self) -> frozenset[str]:
+        """The pipelines that some schedule drains by itself."""
+        ops = (o for t in self.document.tasks for o in ops_of(t))
+        return frozenset(o.target for o in ops if o.kind is OpKind.PRODUCER_TAIL)
 
     def implied(self, task: Task) -> dict[str, tuple[str, ...]]:
         """By op, the pipelines whose stage in hand it reads without a view (`core.implied`)."""

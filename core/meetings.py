@@ -1,13 +1,15 @@
-"""Named and cluster barriers in an execution: joining the open generation, and leaving it once all are in."""
+"""Named and cluster barriers in an execution: joining the open generation, and leaving it once all are in. And the pool of
+registers, which is waited for as well."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from . import phases
-from .incidents import Entry, joined
+from .incidents import Entry, Note, joined
 from .phases import Meeting
 from .program import Event, EventKind, Program
+from .races import SYNC
 
 if TYPE_CHECKING:
     from .clocks import Execution
@@ -63,6 +65,38 @@ def cluster_wait(run: Execution, w: int, j: int, e: Event) -> bool:
     run.waited[w] = g + 1
     if run.base[w][run.n + b] < run.state[b].completed:
         run.base[w] = joined(run.base[w], run.cumul[b])
+    return True
+
+
+def registers(run: Execution, w: int, j: int, e: Event) -> bool:
+    """setmaxnreg: takes registers once the pool has them. That orders nothing else, so no clock learns of it."""
+    b, more = e.barrier, e.bytes * run.weight[w]
+    planned = run.increases is not None and more > 0
+    if more > max(0, run.state[b].spare) or (planned and run.increases[:1] != [(w, j)]):
+        run.parked[b].append(w)
+        return False
+    run.state[b] = phases.exchange(run.state[b], more)
+    run.requests.append(Note(w, j, SYNC, 0, run.base[w], e.op))
+    if planned:
+        run.increases.pop(0)
+    if more < 0 or planned:
+        run.ready.extend(run.parked[b])
+        run.parked[b] = []
+    return True
+
+
+def lifetime(run: Execution, w: int, j: int, e: Event) -> bool:
+    """mbarrier.init of a barrier that has had a life before starts its phases anew; who uses it when: `core.lifetimes`. It
+    stands for what has seen the last phase over."""
+    b = e.barrier
+    if b >= 0 and e.number and run.state[b] != run.program.barriers[b].start:
+        seen, known = run.state[b].completed, run.n + b
+        run.state[b] = phases.restarted(run.state[b])
+        if run.base[w][known] >= seen:  # the phase that is left out to come to an even number was nobody's
+            base = run.base[w]
+            run.base[w] = (*base[:known], run.state[b].completed, *base[known + 1 :])
+        run.log[b] = []
+        run.waits[b].append((w, j, run.base[w], False))
     return True
 
 

@@ -33,6 +33,11 @@ def fresh(count: int) -> Phase:
     return Phase(count, 0, count, 0)
 
 
+def restarted(phase: Phase) -> Phase:
+    """The same barrier initialised again: its phases start anew, at parity 0. They are counted on, from an even number."""
+    return Phase(phase.count, phase.completed + (phase.completed & 1), phase.count, 0)
+
+
 def arrive(phase: Phase, arrivals: int = 1, nbytes: int = 0) -> Phase:
     """``arrivals`` arrivals after an expect_tx of ``nbytes``. Raises OverArrival if fewer arrivals are pending."""
     count, completed, pending, tx = phase
@@ -109,6 +114,21 @@ def join(meeting: Meeting, warps: int, expects: int) -> Meeting:
 def released(meeting: Meeting, generation: int) -> bool:
     """Whether a sync that joined ``generation`` may leave."""
     return meeting.completed > generation
+
+
+class Pool(NamedTuple):
+    """The registers of a CTA that no warp has: those that setmaxnreg gives back and takes (PTX ISA, setmaxnreg). It has no
+    phases."""
+
+    spare: int = 0
+    completed: int = 0
+
+
+def exchange(pool: Pool, registers: int) -> Pool:
+    """``registers`` are taken from the pool (less than 0: given back). Raises ValueError where it has fewer."""
+    if registers > pool.spare:
+        raise ValueError("more registers than the pool has")
+    return pool._replace(spare=pool.spare - registers)
 
 
 class Groups(NamedTuple):

@@ -27,7 +27,14 @@ FREE = (  # functions that may name a resource
     OpKind.TENSORMAP_UPDATE,
     OpKind.FENCE_TENSORMAP,
 )
-COUNTED = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ, OpKind.MBARRIER_EXPECT, OpKind.MBARRIER_ARRIVE_EXPECT)
+COUNTED = (
+    OpKind.GROUP_WAIT,
+    OpKind.GROUP_WAIT_READ,
+    OpKind.MBARRIER_EXPECT,
+    OpKind.MBARRIER_ARRIVE_EXPECT,
+    OpKind.REGISTERS_DECREASE,
+    OpKind.REGISTERS_INCREASE,
+)
 
 
 def phrase(node: Node) -> str:

@@ -210,6 +210,7 @@ class PieceWalk(MarkingWalk):
     def before(self, beginning: Alternative) -> None:
         """The nodes before the loop; all of them where this task has none."""
         self.choice = dict(beginning.outcomes)
+        self.begins()
         self.block(self.task.body[: self._place()])
 
     def iteration(self, i: int, alternative: Alternative, last: bool) -> None:

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from .document import Engine
+from .phases import Meeting, Phase, Pool, fresh
 
 
 class EventKind(IntEnum):
@@ -48,6 +49,7 @@ class EventKind(IntEnum):
     HELD_ARRIVE = (
         27  # cp.async.mbarrier.arrive: number more are pending, until as many arrive behind earlier copies
     )
+    REGISTERS = 28  # setmaxnreg: a thread has number from then on; bytes: how many registers a warp takes from pool barrier
 
 
 class Access(NamedTuple):
@@ -97,18 +99,20 @@ def in_cta(name: str, cta: int) -> str:
 
 
 class BarrierKind(IntEnum):
-    """An mbarrier counts arrivals and bytes; a named barrier counts warps; that of the cluster waits for all that live."""
+    """An mbarrier counts arrivals and bytes; a named barrier counts warps; that of the cluster waits for all that live; a
+    pool has registers, where a schedule asks for some (`core.registers`)."""
 
     MBARRIER = 0
     NAMED = 1
     CLUSTER = 2
+    POOL = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """One barrier object. ``count``: arrivals of an mbarrier, warps of a named barrier. ``side`` is "full" or "empty" of
-    ``resource``'s ``stage``, "raw" for an authored mbarrier, "named" or "cluster"; ``cta`` has it in its memory. Where
-    pipelines ``share`` it, ``resource`` is the first of them."""
+    """One barrier object. ``count``: arrivals of an mbarrier, warps of a named barrier, registers of a pool at the start.
+    ``side`` is "full" or "empty" of ``resource``'s ``stage``, "raw" for an authored mbarrier, "named", "cluster" or "pool";
+    ``cta`` has it. Where pipelines ``share`` it, ``resource`` is the first of them."""
 
     name: str
     kind: BarrierKind
@@ -123,6 +127,13 @@ class Barrier:
     def pipelines(self) -> tuple[str, ...]:
         """The resources whose stage it guards."""
         return self.share or (self.resource,)
+
+    @property
+    def start(self) -> Phase | Meeting | Pool:
+        """Its state before anything has happened."""
+        if self.kind is BarrierKind.MBARRIER:
+            return fresh(self.count)
+        return Pool(self.count) if self.kind is BarrierKind.POOL else Meeting()
 
 
 class Stray(NamedTuple):

@@ -9,6 +9,7 @@ from .authoring.queues import WorkQueue
 from .authoring.recording import Recorder
 from .authoring.resources import is_work_name
 from .document import Document, Engine, Guard, GuardKind, Loop, Node, Op, OpKind, Task, Token, Value
+from .event_kinds import REGISTER_KINDS
 from .expressions import Integer, variables_of
 from .footprints import engine_of
 from .op_integers import expressions_of
@@ -159,6 +160,8 @@ class ScheduleWriter:
             self.lines.add(f"{self.imports('tcgen05_commit')}({', '.join(given)})")
         elif op.kind in ON_RESOURCES:
             self.on_resource(op)
+        elif op.kind in REGISTER_KINDS:
+            self.lines.add(f"{self.imports(op.kind.value)}({self.integer(op.count)})")
         elif op.kind in FREE_CALLS:
             self.lines.add(f"{self.imports(FREE_CALLS[op.kind])}()")
         elif op.kind in METHODS:

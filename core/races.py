@@ -72,7 +72,7 @@ class Races:
     (each pair of ops once)."""
 
     def __init__(self, program: Program, judged: Judged, execution: Execution) -> None:
-        self.execution, self.proxied = execution, judged.proxied
+        self.execution, self.proxied, self.outside = execution, judged.proxied, judged.outside
         self.held, self.maps = judged.allocated, judged.descriptors
         self.tensor = judged.tensor if judged.after or judged.before else frozenset()
         self.found: dict[tuple, Pair] = {}
@@ -132,7 +132,9 @@ class Races:
                     self._check(last, record, segment)
                 if not access.write:
                     found = self.use[segment]
-                    if last is None or (found is not None and use is not None and found != use - 1):
+                    if access.resource in self.outside:
+                        pass  # another kernel may have written it
+                    elif last is None or (found is not None and use is not None and found != use - 1):
                         self._misread(record, segments, segment, found, use)
                     reads_of[segment][w, component] = record
                 else:
@@ -204,21 +206,27 @@ class Races:
 
     def fenced(self, x: Record, y: Record) -> bool:
         """Whether the stream of ``x`` fenced after ``x`` was done, and that fence happens before ``y``. Copies whose end
-        only their mbarrier tells are fenced behind its wait, by the stream of ``y``."""
+        only their mbarrier tells are fenced behind its wait, by the stream of ``y``; global memory may be."""
         index = self.fence_after(x)
         if index is not None and (y.base[x.stream] >= index or (x.stream == y.stream and index < y.index)):
             return True
         return y.stream in self.fenced_behind(x, y.index)
 
     def fenced_behind(self, x: Record, before: int = 1 << 60) -> frozenset[int]:
-        """The streams that have fenced behind the end of ``x``, a copy that arrives on an mbarrier (at events earlier than
-        ``before``)."""
-        if x.event.engine is not Engine.CP_ASYNC or not any(covering(self.execution, x)):
+        """The streams that have fenced behind the end of ``x``, a copy that arrives on an mbarrier or an access of global
+        memory (at events earlier than ``before``)."""
+        copies = x.event.engine is Engine.CP_ASYNC and any(covering(self.execution, x))
+        outside = x.access.resource in self.outside
+        if not copies and not outside:
             return frozenset()
+
+        def behind(w: int, i: int, base: Clock) -> bool:
+            return self.finished(x, w, i, base) if outside else ended(self.execution, x, base)
+
         return frozenset(
             w
             for w, fences in enumerate(self.execution.fenced)
-            if any(i < before and ended(self.execution, x, base) for i, base, _ in reversed(fences))
+            if any(i < before and behind(w, i, base) for i, base, _ in reversed(fences))
         )
 
     def fence_after(self, x: Record) -> int | None:

@@ -99,6 +99,13 @@ def execute_program(
     return Run(machine.document, machine, program, execution, program.values, patterns)
 
 
+def execute_in_order(run: Run, increases: Sequence[tuple[int, int]]) -> Run:
+    """``run`` again, with no other requests for registers met than ``increases`` (stream, 1-based place), one by one."""
+    execution = Execution(run.program, run.machine.judged)
+    execution.increases = list(increases)
+    return replace(run, execution=execution.run())
+
+
 def prefix_steps(
     run: Run,
     clock: Sequence[int],
@@ -135,6 +142,8 @@ def _left_out(before: Sequence[int], last: Sequence[int], marked: int) -> int:
 
 
 def _counts(event: Event) -> bool:
+    if event.kind is EventKind.REGISTERS:
+        return bool(event.op)  # else the task's own, before its schedule
     return bool(event.accesses) or event.kind not in (EventKind.WORK, EventKind.SYNC_WARP)
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from . import phases
 from .document import Engine
-from .phases import Meeting, Phase
-from .program import BarrierKind, Event, EventKind, Program
+from .phases import Meeting, Phase, Pool
+from .program import Event, EventKind, Program
 from .tensor_core import COMMITTED, in_order
 
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
@@ -38,7 +38,7 @@ class State(NamedTuple):
     at: tuple[int, ...]
     inside: tuple[int, ...]
     flights: tuple[Flight, ...]
-    barriers: tuple[Phase | Meeting, ...]
+    barriers: tuple[Phase | Meeting | Pool, ...]
     wrong: str = ""
 
 
@@ -50,7 +50,7 @@ class Move(NamedTuple):
 
 
 class Owed(NamedTuple):
-    """``stream`` would still make ``arrivals`` on a barrier (0: bytes only)."""
+    """``stream`` would still make ``arrivals`` on a barrier (0: bytes only), or give a pool as many registers."""
 
     stream: int
     arrivals: int
@@ -70,10 +70,7 @@ class Stepper:
     def start(self) -> State:
         """Before anything has happened."""
         number = len(self._events)
-        barriers = tuple(
-            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else Meeting()
-            for b in self.program.barriers
-        )
+        barriers = tuple(b.start for b in self.program.barriers)
         return State((0,) * number, (-1,) * number, (), barriers)
 
     def next_event(self, state: State, stream: int) -> Event | None:
@@ -116,9 +113,12 @@ class Stepper:
         """The streams that would still contribute to ``barrier``, each with its arrivals ahead."""
         for w, events in enumerate(self._events):
             start = state.at[w] + (1 if state.inside[w] >= 0 else 0)
-            ahead = [e for e in events[start:] if barrier in e.barriers and e.kind in CONTRIBUTIONS]
+            of = [e for e in events[start:] if barrier in e.barriers]
+            ahead = [e for e in of if e.kind in CONTRIBUTIONS]
             if ahead:
                 yield Owed(w, sum(self._arrivals(w, e) for e in ahead))
+            elif given := -sum(min(0, self._taken(w, e)) for e in of if e.kind is EventKind.REGISTERS):
+                yield Owed(w, given)
 
     def _arrivals(self, w: int, event: Event) -> int:
         if event.kind in MEETS:
@@ -140,6 +140,8 @@ class Stepper:
             return phases.passes(state.barriers[event.barrier], parity)
         if event.kind in GROUP_WAITS:
             return self._covered(state, w, event)
+        if event.kind is EventKind.REGISTERS:
+            return event.bytes <= 0 or self._taken(w, event) <= state.barriers[event.barrier].spare
         if event.kind is EventKind.SYNC and state.inside[w] >= 0:
             return phases.released(state.barriers[event.barrier], state.inside[w])
         if event.kind is EventKind.CLUSTER_WAIT:
@@ -168,7 +170,17 @@ class Stepper:
                 return self._join(state, w, event)._replace(inside=_put(state.inside, w, generation))
             case EventKind.BAR_ARRIVE:
                 return self._join(after, w, event)
+            case EventKind.LIFETIME if event.barrier >= 0 and event.number:
+                fresh = phases.restarted(state.barriers[event.barrier])
+                return after._replace(barriers=_put(state.barriers, event.barrier, fresh))
+            case EventKind.REGISTERS:
+                pool = phases.exchange(state.barriers[event.barrier], self._taken(w, event))
+                return after._replace(barriers=_put(state.barriers, event.barrier, pool))
         return after
+
+    def _taken(self, w: int, event: Event) -> int:
+        """Registers that the warps of stream ``w`` take from the pool."""
+        return event.bytes * self._weights[w]
 
     def _join(self, state: State, w: int, event: Event) -> State:
         wanted = event.number or self.program.barriers[event.barrier].count

@@ -38,7 +38,7 @@ def _reasons(document: Document) -> Iterator[str]:
     if size > MAX_CTAS:
         yield f"a cluster of {size} CTAs is more than hardware launches ({MAX_CTAS}): it was not executed"
     for name in again(document):
-        yield f"the phases of an mbarrier that is initialised again are not modelled ({name})"
+        yield f"an mbarrier is initialised again, and a wait for it does not name its parity ({name})"
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)

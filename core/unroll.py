@@ -12,7 +12,7 @@ from typing import Any
 from .accesses import WorkEvents
 from .clusters import CLUSTER_KINDS, values_of_cta
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Task
-from .event_kinds import MEETING_KINDS, PIPELINE_KINDS
+from .event_kinds import MEETING_KINDS, PIPELINE_KINDS, REGISTER_KINDS
 from .expressions import Integer, evaluate
 from .limits import in_time
 from .machine import Machine
@@ -20,6 +20,7 @@ from .op_integers import chosen, computed
 from .pipeline_steps import PipelineStep, WorkStep, pipeline_step, work_step
 from .plain_events import plain_event
 from .program import Event, EventKind, Program, Stray, Stream
+from .register_requests import at_start, request
 from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
@@ -105,22 +106,36 @@ class WarpWalk:
         self.alone = False
         self.idle = False  # inside a block that another warp executes
         self.ranked = False
+        self.registers = machine.entry
 
     def whole(self) -> None:
         """Walks the task from its start to its end."""
+        self.begins()
         self.block(self.task.body)
         self.drains()
+
+    def begins(self) -> None:
+        """What the task asks for before its schedule."""
+        if self.registers:
+            at_start(self)
 
     def drains(self) -> None:
         """What the end of the task waits for."""
         for op in self.machine.drains(self.task, self.stream.warp, self.stream.cta):
             self.drain(op, self.machine.resources[op.target])
 
-    def drain(self, op: Op, resource: Resource) -> None:
+    def tail(self, op: Op) -> None:
+        """A drain that the schedule states."""
+        found = self.machine.routes.get(op.target)
+        if found is not None and found.produces[self.stream.cta] and not self.idle:
+            self.drain(op, self.machine.resources[op.target], stated=True)
+
+    def drain(self, op: Op, resource: Resource, stated: bool = False) -> None:
         """Waits until every stage that the task has filled is free: other CTAs may still arrive on its barriers (CUTLASS
-        producer_tail, which Task Scheduling calls at the end of each task). ``op`` is its last commit."""
+        producer_tail, which Task Scheduling calls at the end of each task). ``op`` is its last commit, or the drain that is
+        ``stated``: that waits for stages which its cursor has not come to, too, as for fresh ones."""
         uses, stages = self.cursor.get((resource.name, "commit"), 0), max(1, resource.pipeline.stages)
-        for use in range(max(uses, stages), uses + stages):
+        for use in range(uses if stated else max(uses, stages), uses + stages):
             empty = self.machine.barrier(resource.name, "empty", use % stages, self.stream.cta)
             self.emit(EventKind.WAIT, op, empty, use // stages - 1, stage=use % stages, drain=True)
 
@@ -227,6 +242,10 @@ class WarpWalk:
             return
         elif kind is OpKind.WORK:
             self.work(op)
+        elif kind is OpKind.PRODUCER_TAIL:
+            self.tail(op)
+        elif kind in REGISTER_KINDS:
+            request(self, op.count, op)
         elif kind in CLUSTER_KINDS:
             cluster_barrier(self, op)
         elif kind not in MEETING_KINDS and (op.target, "raw") in self.machine.first:

@@ -21,8 +21,9 @@ from .document import Document
 from .findings import Finding, Report, Scope, Severity
 from .garbage import seldom_collected
 from .hazards import HAZARDS
+from .hazards.arrival_count import OPEN
 from .hazards.base import no_run_check
-from .hazards.counts import corrected, mismatches
+from .hazards.counts import corrected, mismatches, reported
 from .hazards.trace import Trace
 from .lifetimes import moving
 from .limits import OUT_OF_TIME, TimeUp, too_large
@@ -32,6 +33,7 @@ from .meetings import leave_early
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .pipeline_groups import spelled_out
+from .register_requests import repeated, undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
@@ -174,6 +176,9 @@ class _Search:
         """All sequences of tiles. What goes wrong on the way is for the listed sequences to show, which are shorter."""
         if self.collector.errors:
             return
+        if why := _not_compared(machine.document):
+            self.unproved = why
+            return
 
         def visit(run: Run, patterns: TileSequence) -> bool:
             self._look(run, machine, patterns, (patterns.text,), dict(run.case))
@@ -204,8 +209,8 @@ class _Search:
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
         try:
-            if moving(machine.document) and _varies(machine.document):
-                raise Unproved("mbarriers are initialised in loops, invalidated, or share bytes")
+            if (why := _not_compared(machine.document)) and _varies(machine.document):
+                raise Unproved(why)
             self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
         except Unproved as why:
             self.unproved = str(why)
@@ -286,6 +291,7 @@ class _Search:
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:
             self.reason = f"at {_words(case)} something goes wrong that no rule explains"
+        self.reason = self.reason or undecided(run)
 
     def scope(self) -> Scope:
         """What the verdict speaks of."""
@@ -310,6 +316,13 @@ class _Search:
                 yield f"{len(self.unusual) - tiles + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
         if self.unproved and not self.collector.errors:
             yield f"not proved for all: {self.unproved}"
+
+
+def _not_compared(document: Document) -> str:
+    """What the states that a proof compares do not hold, so that each trip count is looked at by itself; "" if nothing."""
+    if moving(document):
+        return "mbarriers are initialised in loops, invalidated, or share bytes"
+    return "registers are requested in loops" if repeated(document) else ""
 
 
 def _provable(machine: Machine, run: Run) -> None:
@@ -339,8 +352,8 @@ def _runnable(document: Document) -> Document:
 def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     """The rows; behind a wrong declaration only what also breaks without it, and one row for each rule that does not."""
     rows = search.collector.rows()
-    declared = [f for f in rows if f.code in DECLARED]
-    wrong = mismatches(search.document)
+    declared = [f for f in rows if f.code in DECLARED and OPEN not in f.notes]
+    wrong = reported(declared, mismatches(search.document))
     if not declared or not wrong or too_large(search.document):
         return rows
     repaired = _Search(corrected(search.document, wrong), search.given, search.deadline, prove=False)

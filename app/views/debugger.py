@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpdraft.core.phases import Meeting
+from warpdraft.core.phases import Meeting, Pool
 from warpdraft.core.program import Event, EventKind
 from warpdraft.core.stepper import Flight, Move
 
@@ -121,6 +121,8 @@ def _barrier(debugger: Debugger, b: int) -> dict[str, Any]:
     if isinstance(phase, Meeting):
         pending = f"{phase.inside} of {phase.expects} warps in" if phase.inside else "nobody in"
         tx = ""
+    elif isinstance(phase, Pool):
+        pending, tx = f"{phase.spare:,} registers to spare", ""
     else:
         pending = f"{phase.pending} of {phase.count}"
         tx = f"{phase.tx:,}" if phase.tx else ""

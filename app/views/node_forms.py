@@ -28,6 +28,8 @@ COUNTED = {
     OpKind.MBARRIER_ARRIVE_EXPECT: "bytes",
     OpKind.TMEM_ALLOC: "columns",
     OpKind.TMEM_DEALLOC: "columns",
+    OpKind.REGISTERS_DECREASE: "registers a thread",
+    OpKind.REGISTERS_INCREASE: "registers a thread",
 }
 PAIRED = (
     OpKind.TMEM_ALLOC,

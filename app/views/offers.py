@@ -27,7 +27,7 @@ from warpdraft.core.tree import find_resource, ops_of, walk
 from . import words
 
 _BY_MAP = (Engine.TMA, Engine.BULK_STORE)  # engines that read a tensor map
-PRODUCER_KINDS = (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE)
+PRODUCER_KINDS = (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.TRY_ACQUIRE, OpKind.PRODUCER_TAIL)
 TENSOR_KINDS = (
     OpKind.TCGEN05_WAIT_LD,
     OpKind.TCGEN05_WAIT_ST,
@@ -37,6 +37,10 @@ TENSOR_KINDS = (
     OpKind.TMEM_DEALLOC,
     OpKind.TMEM_RELINQUISH,
 )
+REGISTERS = {  # a thread: what a producer may shrink to, and two warpgroups of three grow to
+    OpKind.REGISTERS_DECREASE: 40,
+    OpKind.REGISTERS_INCREASE: 232,
+}
 CONSUMER_KINDS = (OpKind.WAIT, OpKind.RELEASE, OpKind.TRY_WAIT)
 
 
@@ -58,7 +62,9 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
         if resource is not None:
             found += [(name, op) for op in _resource_ops(resource, task)]
             if resource.space is Space.TMEM or _may_be_map(resource):
-                kinds = (kind for kind in kinds_of(resource) if kind not in PIPELINE_KINDS)
+                kinds = (
+                    kind for kind in kinds_of(resource) if kind not in (*PIPELINE_KINDS, OpKind.PRODUCER_TAIL)
+                )
                 found += [(name, Op("", kind, name)) for kind in kinds]
     for pipelines in document.pipeline_groups:
         if {*task.src, *task.dst}.intersection(pipelines.members):
@@ -72,7 +78,7 @@ def offers(document: Document, task: Task) -> tuple[Offer, ...]:
     alone = [kind for kind in kinds_of(None) if kind not in (*TENSOR_KINDS, *CLUSTER_KINDS)]
     if not any(g.kind is Engine.WGMMA for g in document.groups):
         alone.remove(OpKind.WGMMA_FENCE)
-    found += [("fences and warps", Op("", kind)) for kind in alone]
+    found += [("fences and warps", Op("", kind, count=REGISTERS.get(kind))) for kind in alone]
     if any(r.space is Space.TMEM for r in document.resources):
         found += [("tensor memory", Op("", kind)) for kind in TENSOR_KINDS]
     if document.cluster != (1, 1, 1):

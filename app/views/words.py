@@ -23,6 +23,7 @@ VERBS = {
     OpKind.ACQUIRE: "acquire",
     OpKind.COMMIT: "commit",
     OpKind.TRY_ACQUIRE: "try_acquire",
+    OpKind.PRODUCER_TAIL: "producer_tail",
     OpKind.WAIT: "wait",
     OpKind.RELEASE: "release",
     OpKind.TRY_WAIT: "try_wait",
@@ -41,6 +42,8 @@ VERBS = {
     OpKind.FENCE_MBARRIER_INIT: "fence_mbarrier_init",
     OpKind.FENCE_PROXY_ASYNC: "fence_proxy_async",
     OpKind.SYNC_WARP: "sync_warp",
+    OpKind.REGISTERS_DECREASE: "setmaxregister_decrease",
+    OpKind.REGISTERS_INCREASE: "setmaxregister_increase",
     OpKind.WGMMA_FENCE: "wgmma_fence",
     OpKind.TCGEN05_WAIT_LD: "tcgen05_wait_ld",
     OpKind.TCGEN05_WAIT_ST: "tcgen05_wait_st",
@@ -62,6 +65,7 @@ VERBS = {
 # The kinds of op as a reader tells them apart: who blocks, who lets go on, who does work, who orders memory.
 BLOCKING = {
     OpKind.ACQUIRE,
+    OpKind.PRODUCER_TAIL,
     OpKind.WAIT,
     OpKind.GROUP_WAIT,
     OpKind.GROUP_WAIT_READ,
@@ -71,6 +75,7 @@ BLOCKING = {
     OpKind.CLUSTER_WAIT,
     OpKind.TCGEN05_WAIT_LD,
     OpKind.TCGEN05_WAIT_ST,
+    OpKind.REGISTERS_INCREASE,
 }
 ORDERING = {
     OpKind.FENCE_MBARRIER_INIT,

@@ -10,7 +10,7 @@ from warpdraft.core.cursors import CLOSES, moved_cursor
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
-from warpdraft.core.tree import find_target, ops_of
+from warpdraft.core.tree import find_target, ops_of, walk
 
 from .clusters import Sets
 from .errors import LoweringError
@@ -33,6 +33,7 @@ from .task import CONSUMER, PRODUCER, TaskBuilder
 from .tensor_core import TENSOR_CORE
 
 Lowered = tuple[Statement, ...]
+WARPGROUP = 4  # warps
 
 
 def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
@@ -253,6 +254,30 @@ def _simple(method: str) -> Callable[[TaskBuilder, Op], Lowered]:
     return lambda task, op: (Line(task.operation(method, op), op=op.id),)
 
 
+def _registers(grow: str) -> Callable[[TaskBuilder, Op], Lowered]:
+    def lower(task: TaskBuilder, op: Op) -> Lowered:
+        if op.count is None:
+            raise LoweringError(f"{op.kind.value} needs a number of registers", op.id)
+        whole = task.task.warp_idx % WARPGROUP == 0 and task.task.num_warps % WARPGROUP == 0
+        if not whole or task.alone:
+            raise LoweringError(
+                f"{op.kind.value} takes whole warpgroups, which {task.task.name} is not", op.id
+            )
+        return (run(f"cute.arch.setmaxregister_{grow}", op.count, op=op.id),)
+
+    return lower
+
+
+def _tail(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    """Waits for each stage in turn; that moves the cursor, so it stands behind all that goes by it."""
+    behind = task.task.body[next((i for i, n in enumerate(task.task.body) if n is op), -1) + 1 :]
+    if op not in task.task.body or any(o.target == resource.name for o in walk(behind) if isinstance(o, Op)):
+        raise LoweringError("producer_tail is lowered at the end of a task only, behind all its loops", op.id)
+    cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
+    acquired = Line(task.operation("acquire", op, ring, cursor), op=op.id)
+    return (acquired, run(f"{cursor}.advance")) * resource.pipeline.stages
+
+
 PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
     OpKind.ACQUIRE: _acquire,
     OpKind.COMMIT: _commit,
@@ -260,6 +285,7 @@ PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
     OpKind.RELEASE: _release,
     OpKind.TRY_ACQUIRE: _try("try_acquire", "acquire"),
     OpKind.TRY_WAIT: _try("try_wait", "wait"),
+    OpKind.PRODUCER_TAIL: _tail,
 }
 TARGETS = {
     OpKind.WGMMA_FENCE: ("sm_90a",),
@@ -281,6 +307,8 @@ OTHER: dict[OpKind, Callable[[TaskBuilder, Op], Lowered]] = {
     OpKind.FENCE_PROXY_ASYNC: _simple("fence_proxy_async"),
     OpKind.SYNC_WARP: _simple("sync_warp"),
     OpKind.WGMMA_FENCE: _simple("wgmma_fence"),
+    OpKind.REGISTERS_DECREASE: _registers("decrease"),
+    OpKind.REGISTERS_INCREASE: _registers("increase"),
     OpKind.CLUSTER_SYNC: _simple("cluster_sync"),
     OpKind.CLUSTER_ARRIVE: _simple("cluster_arrive"),
     OpKind.CLUSTER_WAIT: _simple("cluster_wait"),

@@ -16,8 +16,9 @@ BRINGS = (
     EventKind.SYNC,
     EventKind.BAR_ARRIVE,
     EventKind.CLUSTER_ARRIVE,
+    EventKind.REGISTERS,
 )
-State = phases.Phase | phases.Meeting
+State = phases.Phase | phases.Meeting | phases.Pool
 
 
 def explain(
@@ -45,6 +46,8 @@ def explain(
 
 
 def _owed(state: State, count: int) -> str:
+    if isinstance(state, phases.Pool):
+        return f"registers: {state.spare} are spare"
     if isinstance(state, phases.Meeting):
         return f"{count - state.inside} of {count} warps"
     parts = [f"{state.pending} of {count} arrivals"] if state.pending else []

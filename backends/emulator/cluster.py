@@ -9,7 +9,7 @@ from warpdraft.core import phases
 from warpdraft.core.allocations import allocated
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
 from warpdraft.core.expressions import evaluate
-from warpdraft.core.program import BarrierKind, Event, EventKind, Program, Stream
+from warpdraft.core.program import Event, EventKind, Program, Stream
 from warpdraft.core.tensor_core import COMMITTED
 from warpdraft.core.tree import find_task, find_work, placed
 
@@ -58,10 +58,7 @@ class Cluster:
         self.tensor_memories = [TensorMemory(launch.tmem_columns, owned) for _ in range(self.ctas)]
         self.left: set[int] = set()  # CTAs whose warps have all exited
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
-        self.states = [
-            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
-            for b in program.barriers
-        ]
+        self.states = [b.start for b in program.barriers]
         self.flights: list[Flight] = []
         self.steps = 0
         self.notes: dict[str, None] = {}
@@ -118,6 +115,8 @@ class Cluster:
             return not self._undrained(warp, event)
         if kind is EventKind.SYNC and warp.joined >= 0:
             return phases.released(self.states[event.barrier], warp.joined)
+        if kind is EventKind.REGISTERS:
+            return event.bytes <= max(0, self.states[event.barrier].spare)
         if kind is EventKind.CLUSTER_WAIT:
             return all(w.position == len(w.events) or w.meetings > (event.number or 0) for w in self.warps)
         return True
@@ -178,6 +177,10 @@ class Cluster:
                 self.memories[warp.stream.cta].fence(name_of(warp.stream.task, warp.stream.warp))
         elif kind is EventKind.CLUSTER_ARRIVE:
             warp.meetings += 1
+        elif kind is EventKind.LIFETIME and event.barrier >= 0 and event.number:
+            self.states[event.barrier] = phases.restarted(self.states[event.barrier])
+        elif kind is EventKind.REGISTERS:
+            self.states[event.barrier] = phases.exchange(self.states[event.barrier], event.bytes)
         elif event.engine is Engine.CP_ASYNC and kind in (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE):
             raise EmulationError(f"{event.op}: arrivals of cp.async copies are not emulated")
         elif kind is EventKind.COMMIT_ARRIVE:

@@ -230,7 +230,7 @@ def storage_record(resource: MemoryResource, names: Names) -> tuple[document.Sto
         cursor,
         stages,
         alignment if resource.smem_allocations() else 1,
-        tuple(parts) if several else (),
+        tuple(parts) if several or not resource.smem_allocations() else (),  # each an allocation (WD602)
         resource.alias,
         resource.alias_phase,
     )

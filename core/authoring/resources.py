@@ -26,6 +26,7 @@ PIPELINE_OPS = {
         OpKind.ACQUIRE,
         OpKind.TRY_ACQUIRE,
         OpKind.COMMIT,
+        OpKind.PRODUCER_TAIL,
         OpKind.WAIT,
         OpKind.TRY_WAIT,
         OpKind.RELEASE,
@@ -200,6 +201,10 @@ class MemoryResource(metaclass=ResourceType):
     def commit(self) -> Any:
         """Producer: the stage is full."""
         raise refuse("commit() belongs inside a function decorated with @schedule")
+
+    def producer_tail(self) -> Any:
+        """Producer: wait until every stage that the task has filled is empty again (CUTLASS producer_tail)."""
+        raise refuse("producer_tail() belongs inside a function decorated with @schedule")
 
     def wait(self) -> Any:
         """Consumer: wait until the stage is full."""

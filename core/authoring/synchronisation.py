@@ -199,6 +199,21 @@ def sync_warp() -> None:
     recorder("sync_warp()").op(OpKind.SYNC_WARP)
 
 
+def setmaxregister_decrease(count: int | None) -> None:
+    """``setmaxnreg.dec``: each thread of the task's warpgroups keeps ``count`` registers, the others go back to the CTA."""
+    _registers(OpKind.REGISTERS_DECREASE, count)
+
+
+def setmaxregister_increase(count: int | None) -> None:
+    """``setmaxnreg.inc``: wait until the CTA has registers to spare, so that each thread has ``count``."""
+    _registers(OpKind.REGISTERS_INCREASE, count)
+
+
+def _registers(kind: OpKind, count: Any) -> None:
+    call = f"{kind.value}()"
+    recorder(call).op(kind, count=optional_integer(f"{call}: count", count, 0))
+
+
 def cluster_sync() -> None:
     """Arrive at the cluster barrier and wait for it."""
     recorder("cluster_sync()").op(OpKind.CLUSTER_SYNC)

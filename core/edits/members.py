@@ -43,6 +43,7 @@ _PIPELINE = (
     OpKind.RELEASE,
     OpKind.TRY_ACQUIRE,
     OpKind.TRY_WAIT,
+    OpKind.PRODUCER_TAIL,
 )
 _OF_SPACE = {
     Space.TMEM: (OpKind.TMEM_ALLOC, OpKind.TMEM_DEALLOC),

@@ -14,6 +14,9 @@ from .counts import Mismatch, corrected, mismatches
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
 
 CODE, NAME = "WD201", "arrival-count"
+OPEN = (
+    "with that number something else goes wrong: perhaps more arrivals are meant, such as those of other CTAs"
+)
 ARRIVING = {
     "full": (OpKind.COMMIT, OpKind.ACQUIRE),
     "empty": (OpKind.RELEASE,),
@@ -22,23 +25,45 @@ ARRIVING = {
 
 
 def examine(run: Run) -> Iterator[Finding]:
-    """Wrong declarations of a run that went wrong: those whose repair helps."""
-    from ..machine import Machine
-
+    """Wrong declarations of a run that went wrong: those whose repair helps, and those that hang for want of arrivals."""
     if run.clean:
         return
     wrong = tuple(m for m in mismatches(run.document) if m.side != "bytes")
-    if not wrong:
-        return
-    repaired = execute(
-        Machine(corrected(run.document, mismatches(run.document))), dict(run.case), dict(run.conditions)
-    )
-    after = troubled(repaired)
-    before = troubled(run)
+    repaired = _again(run, mismatches(run.document)) if wrong else run
+    after, before, hung = troubled(repaired), troubled(run), hanging(run)
+    found: set[str] = set()
+    for m in _short(run, {m.resource for m in wrong if m.side == "raw"}):
+        if _again(run, (m,)).clean:
+            found.add(m.resource)
+            yield _finding(run.document, m)
     for m in wrong:
         key = (m.resource, m.side)
-        if repaired.clean or (key in before and key not in after) or (before and not after):
-            yield _finding(run.document, m)
+        helps = repaired.clean or (key in before and key not in after) or (before and not after)
+        short = key in hung and m.declared > m.made and not hanging(repaired)
+        if m.resource not in found and (helps or short):
+            yield _finding(run.document, m, () if helps else (OPEN,))
+
+
+def _again(run: Run, wrong: tuple[Mismatch, ...]) -> Run:
+    """``run`` with the right numbers declared."""
+    from ..machine import Machine
+
+    return execute(Machine(corrected(run.document, wrong)), dict(run.case), dict(run.conditions))
+
+
+def _short(run: Run, names: set[str]) -> Iterator[Mismatch]:
+    """Raw mbarriers that warps wait for in vain, as if they were declared with the arrivals that the open phase has got."""
+    declared = {m.name: m.count for m in run.document.mbarriers if m.name in names}
+    for b in dict.fromkeys(e.barrier for _, e in run.blocked()):
+        name, state = run.barrier(b).resource, run.execution.state[b]
+        if run.barrier(b).side == "raw" and name in declared and 0 < state.pending < state.count:
+            yield Mismatch(name, "raw", "count", declared[name], state.count - state.pending, seen=True)
+
+
+def hanging(run: Run) -> set[tuple[str, str]]:
+    """The barriers (resource, side) that warps wait for in vain."""
+    barriers = [run.barrier(e.barrier) for _, e in run.blocked()]
+    return {(name, b.side) for b in barriers for name in b.pipelines}
 
 
 def troubled(run: Run) -> set[tuple[str, str]]:
@@ -47,7 +72,7 @@ def troubled(run: Run) -> set[tuple[str, str]]:
     return {(name, run.barrier(b).side) for b in barriers for name in run.barrier(b).pipelines}
 
 
-def _finding(document: Document, m: Mismatch) -> Finding:
+def _finding(document: Document, m: Mismatch, more: tuple[str, ...] = ()) -> Finding:
     kinds = ARRIVING[m.side]
     ops = {
         t.name: [o.id for o in ops_of(t) if o.target == m.resource and o.kind in kinds]
@@ -66,7 +91,7 @@ def _finding(document: Document, m: Mismatch) -> Finding:
         tasks=tuple(tasks),
         expected=str(m.made),
         actual=str(m.declared),
-        notes=("leave the count out, and it is derived",),
+        notes=more if more or m.seen else ("leave the count out, and it is derived",),
     )
 
 

@@ -41,7 +41,8 @@ def kind(run: Run, pair: Pair) -> str:
     if x.component == SYNC or not _issued_before(x, y):
         return "WD403" if _refilled(run, x, y) else "WD401"
     if x.access.write:
-        return "WD408" if x.event.engine in (Engine.WGMMA, *COMMITTED) else "WD401"
+        stored = x.event.engine is Engine.BULK_STORE and not y.access.write  # its destination is read
+        return "WD408" if stored or x.event.engine in (Engine.WGMMA, *COMMITTED) else "WD401"
     if not y.access.write:
         return "WD401"
     if has_pipeline(run.document, x.access.resource):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from ..arrivals import (
 from ..clusters import looked_at
 from ..document import Document, Resource
 from ..edits import Edit, SetBarrier, SetPipeline
+from ..findings import Finding
 from ..interleave import stride_of
 from ..pipeline_groups import arriving, filled_with
 from ..raw_counts import made_on_raw
@@ -24,13 +25,15 @@ from ..raw_counts import made_on_raw
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """``declared`` and ``made`` of ``resource``'s ``field``; ``side`` is "full", "empty", "raw" or "bytes"."""
+    """``declared`` and ``made`` of ``resource``'s ``field``; ``side`` is "full", "empty", "raw" or "bytes". ``seen``: in an
+    execution that hangs; what would be derived is another number."""
 
     resource: str
     side: str
     field: str
     declared: int
     made: int
+    seen: bool = False
 
     @property
     def edit(self) -> Edit:
@@ -66,6 +69,20 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
     return tuple(m for m in found if m.declared != m.made)
 
 
+def reported(rows: Iterable[Finding], found: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
+    """``found`` with what the findings ``rows`` say is made, where that was seen and not derived; without those of which
+    no row speaks, if they are of raw mbarriers."""
+    said = {(f.resources[0], int(f.expected)) for f in rows if f.code == "WD201"}
+    names = {name for name, _ in said}
+    kept = [m for m in found if m.side != "raw" or m.resource in names]
+    return tuple(
+        replace(m, made=n, seen=True)
+        if m.side == "raw" and (n := next((n for name, n in said if name == m.resource), m.made)) != m.made
+        else m
+        for m in kept
+    )
+
+
 def _by(document: Document, resource: Resource, cta: int) -> int:
     """What ops on ``resource`` make on its full barrier, which other members of its group may share."""
     return max(made_by(document, resource, "full", cta))
@@ -79,10 +96,10 @@ def _made(document: Document, declared: int, made: Callable[[int], int], unused:
 
 
 def corrected(document: Document, wrong: tuple[Mismatch, ...]) -> Document:
-    """``document`` with everything in ``wrong`` left to be derived."""
-    fields: dict[str, dict[str, None]] = {}
+    """``document`` with everything in ``wrong`` left to be derived, or as it was seen."""
+    fields: dict[str, dict[str, int | None]] = {}
     for mismatch in wrong:
-        fields.setdefault(mismatch.resource, {})[mismatch.field] = None
+        fields.setdefault(mismatch.resource, {})[mismatch.field] = mismatch.made if mismatch.seen else None
     return replace(
         document,
         resources=tuple(

@@ -35,7 +35,7 @@ from ..tree import find_work, walk
 
 K = Symbol("k_tiles", 0)
 READS = (OpKind.WAIT, OpKind.TRY_WAIT, OpKind.RELEASE)
-WRITES = (OpKind.ACQUIRE, OpKind.TRY_ACQUIRE, OpKind.COMMIT)
+WRITES = (OpKind.ACQUIRE, OpKind.TRY_ACQUIRE, OpKind.COMMIT, OpKind.PRODUCER_TAIL)
 
 
 def op(kind: OpKind, target: str = "", **fields: Any) -> Op:

@@ -21,7 +21,7 @@ CODE, NAME = "WD205", "phase-lap"
 def examine(run: Run) -> Iterator[Finding]:
     """Waits that may be passed over, and waits that were."""
     for i in run.incidents("overrun"):
-        if run.barrier(i.barrier).side in ("named", "cluster"):
+        if run.barrier(i.barrier).side in ("named", "cluster") or _begins(run, i.stream, i.index):
             continue
         yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other)
     for w, event in run.blocked():
@@ -29,6 +29,11 @@ def examine(run: Run) -> Iterator[Finding]:
         if generation is not None:
             j = run.execution.at[w] + 1
             yield _finding(run, w, j, event.barrier, generation, run.execution.base[w], None)
+
+
+def _begins(run: Run, w: int, j: int) -> bool:
+    """Whether it is an init, whose order WD211 looks at."""
+    return run.event(w, j).kind is EventKind.LIFETIME
 
 
 def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> Finding:

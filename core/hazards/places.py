@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..describe import iteration, phase
 from ..diagnosis import Diagnosis, Stuck
 from ..document import Document
+from ..phases import Pool
 from ..program import Event, EventKind, in_cta
 from ..races import Record
 from ..run import Run, agent_name
@@ -57,6 +58,8 @@ def resources_of(run: Run, b: int) -> tuple[str, ...]:
 def state(run: Run, b: int) -> str:
     """What the open phase of a barrier still lacks."""
     found = run.execution.state[b]
+    if isinstance(found, Pool):
+        return f"{plural(found.spare, 'register')} to spare"
     if not hasattr(found, "pending"):
         return f"{plural(found.inside, 'warp')} of {found.expects or run.barrier(b).count} in"
     parts = [f"{plural(found.completed, 'phase')} completed", f"{plural(found.pending, 'arrival')} pending"]
@@ -73,7 +76,8 @@ def owed(run: Run, diagnosis: Diagnosis, stuck: Stuck) -> tuple[str, ...]:
         count = ahead if lacking is None else min(ahead, lacking)
         other = diagnosis.stuck.get(u)
         at = f", blocked at {other.event.op} by {run.barrier(other.barrier).name}" if other else ""
-        notes.append(f"{agent_name(run, u)} owes {plural(count, 'arrival') if count else 'bytes'}{at}")
+        noun = "register" if stuck.event.kind is EventKind.REGISTERS else "arrival"
+        notes.append(f"{agent_name(run, u)} owes {plural(count, noun) if count else 'bytes'}{at}")
     return tuple(notes)
 
 

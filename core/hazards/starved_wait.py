@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..describe import iteration, words
 from ..diagnosis import Stuck, diagnose
 from ..findings import Finding
-from ..program import BarrierKind
+from ..program import BarrierKind, EventKind
 from ..run import Run, agent_name, prefix_steps
 from .base import Hazard, error, listed
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
@@ -23,8 +23,9 @@ def examine(run: Run) -> Iterator[Finding]:
         return
     diagnosis = diagnose(run)
     for w in diagnosis.starved:
-        if diagnosis.stuck[w].event.drain:
-            continue  # WD218 says so
+        event = diagnosis.stuck[w].event
+        if event.drain or event.kind is EventKind.REGISTERS:
+            continue  # WD218, WD303 say so
         yield _finding(run, diagnosis.stuck[w], diagnosis.stuck)
 
 

@@ -71,14 +71,12 @@ def _stated(document: Document, capacity: int) -> Iterator[Finding]:
 
 
 def _allocations(resource: Resource) -> Iterator[int]:
-    """Columns of the resource's own allocations; what lies over or inside another one is allocated with that."""
+    """Columns of the resource's own allocations; what lies over or inside another one is allocated with that. Columns
+    without a name are a part of what the kernel allocates for all."""
     storage = resource.storage
     if storage is None or storage.alias or storage.offset is not None:
         return
-    if storage.parts:
-        yield from (part.bytes * storage.stages for part in storage.parts)
-    else:
-        yield storage.bytes * storage.stages
+    yield from (part.bytes * storage.stages for part in storage.parts)
 
 
 def _size(name: str, size: int, ops: tuple[str, ...] = ()) -> Finding:

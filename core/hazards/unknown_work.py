@@ -21,6 +21,7 @@ PIPELINE = (
     OpKind.WAIT,
     OpKind.RELEASE,
     OpKind.TRY_WAIT,
+    OpKind.PRODUCER_TAIL,
 )
 
 

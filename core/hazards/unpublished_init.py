@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..document import Mbarrier, NamedBarrier, OpKind
 from ..findings import Finding, Severity
-from ..lifetimes import PROLOGUE, Lifetimes, Moment, before, lifetimes
+from ..lifetimes import PROLOGUE, Lifetimes, Moment, before, lifetimes, over
 from ..program import EventKind
 from ..run import Run
 from .base import Hazard, unique
@@ -68,9 +68,11 @@ def _used(run: Run, found: Lifetimes, b: int, use: Moment) -> Iterator[Finding]:
         )
         return
     for v in found.invals[b]:
-        if not before(use, v) and not any(before(v, i) for i in known):
+        ended = over(use, b, v, len(run.program.streams))
+        if not ended and not any(before(v, i) for i in known):
             text = (
-                f"{name} is used when it may be invalid: {_who(run, use)}, which is not before {_who(run, v)}"
+                f"{name} is used when it may be invalid: {_who(run, use)}, which is not "
+                f"{'known to be over' if before(use, v) else ''} before {_who(run, v)}".replace("  ", " ")
             )
             yield _finding(run, b, text, (use, v), "every use before the inval", "nothing orders them")
     last = known[-1]

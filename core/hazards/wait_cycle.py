@@ -9,6 +9,7 @@ from ..describe import phase, words
 from ..diagnosis import Diagnosis, diagnose
 from ..document import OpKind
 from ..findings import Finding
+from ..program import EventKind
 from ..run import Run, agent_name, prefix_steps
 from ..tree import ops_of
 from .base import Hazard, error, listed, unique
@@ -25,6 +26,8 @@ def examine(run: Run) -> Iterator[Finding]:
         return
     diagnosis = diagnose(run)
     for cycle in diagnosis.cycles:
+        if any(diagnosis.stuck[w].event.kind is EventKind.REGISTERS for w in cycle):
+            continue  # WD303 says so
         yield _finding(run, diagnosis, cycle)
     shown: set[tuple[str, str]] = set()
     for ring in closed_rings(run, diagnosis):

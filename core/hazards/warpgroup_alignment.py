@@ -1,10 +1,11 @@
-"""WD604  warpgroup-alignment: wgmma by something else than whole, aligned warpgroups."""
+"""WD604  warpgroup-alignment: wgmma or setmaxnreg by something else than whole, aligned warpgroups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..document import Document, Engine, Guard, GuardKind, Op, OpKind
+from ..event_kinds import REGISTER_KINDS
 from ..findings import Finding
 from ..footprints import engine_of, target_work
 from ..tree import placed
@@ -30,10 +31,11 @@ GROUP = 4  # warps (PTX ISA, wgmma: a warpgroup is four contiguous warps, the fi
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Tasks with wgmma on odd warps, and wgmma that one warp is elected for."""
+    """Tasks with wgmma or setmaxnreg on odd warps, and those that one warp is elected for."""
     seen = set()
     for found in placed(document):
-        if not isinstance(found.node, Op) or not _is_wgmma(document, found.node):
+        what = _together(document, found.node) if isinstance(found.node, Op) else ""
+        if not what:
             continue
         t = found.task
         elected = any(isinstance(p, Guard) and p.kind is GuardKind.ELECT_WARP for p in found.parents)
@@ -44,7 +46,7 @@ def check(document: Document) -> Iterator[Finding]:
         yield error(
             CODE,
             NAME,
-            f"{t.name} executes wgmma at {found.node.id} with {warps}; it takes whole warpgroups",
+            f"{t.name} executes {what} at {found.node.id} with {warps}; it takes whole warpgroups",
             ops=(found.node.id,),
             tasks=(t.name,),
             expected="warps from a multiple of 4, as many as a multiple of 4",
@@ -52,9 +54,12 @@ def check(document: Document) -> Iterator[Finding]:
         )
 
 
-def _is_wgmma(document: Document, op: Op) -> bool:
+def _together(document: Document, op: Op) -> str:
+    """What a warpgroup executes together: both instructions are aligned (PTX ISA, wgmma, setmaxnreg)."""
+    if op.kind in REGISTER_KINDS:
+        return "setmaxnreg"
     found = target_work(document, op) if op.kind is OpKind.WORK else None
-    return found is not None and engine_of(*found) is Engine.WGMMA
+    return "wgmma" if found is not None and engine_of(*found) is Engine.WGMMA else ""
 
 
 def _gemm(first: int):
@@ -82,8 +87,8 @@ def _gemm(first: int):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="Tasks that use wgmma cover whole, aligned groups of four warps.",
-    why="wgmma is executed by a warpgroup together; anything else is undefined.",
+    rule="Tasks that use wgmma, or setmaxnreg in their schedule, cover whole, aligned groups of four warps.",
+    why="Both are executed by a warpgroup together, in one place; anything else is undefined.",
     bad=_gemm(2),
     good=_gemm(4),
     check=check,

@@ -1,4 +1,4 @@
-"""WD218  wrong-drain: a task drains a pipeline at its end, and not all that it filled is released."""
+"""WD218  wrong-drain: a task drains a pipeline that it does not fill, or of which not all is released."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ..cursors import pipeline_ops
 from ..diagnosis import diagnose
-from ..document import Document, GuardKind, OpKind
+from ..document import Document, GuardKind, OpKind, Task
 from ..expressions import Symbol
 from ..findings import Finding
 from ..run import Run, agent_name, prefix_steps
 from ..tree import ops_of
-from .base import Hazard, error, unique
+from .base import Hazard, error, listed, unique
 from .examples import acquire, commit, document, fence, guard, loop, op, release, ring, task, wait, work
 from .places import state
 
@@ -19,10 +19,15 @@ CODE, NAME = "WD218", "wrong-drain"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Tasks that acquire stages of a pipeline which they do not fill, though another task acquires and fills it."""
+    """Tasks that drain a pipeline which they do not fill; that acquire its stages, though another acquires and fills it."""
     used = [(t, pipeline_ops(t)) for t in document.tasks]
+    kinds = OpKind.ACQUIRE, OpKind.COMMIT, OpKind.WORK, OpKind.PRODUCER_TAIL
     for name in (r.name for r in document.resources if r.pipeline):
-        acquires, commits, works = ((name, k) for k in (OpKind.ACQUIRE, OpKind.COMMIT, OpKind.WORK))
+        acquires, commits, works, tails = ((name, k) for k in kinds)
+        fill = [t for t, of in used if commits in of]
+        for t, of in used:
+            if tails in of and commits not in of:
+                yield _not_its_own(name, t, [o.id for o in ops_of(t) if (o.target, o.kind) == tails], fill)
         owners = [t for t, of in used if acquires in of and commits in of]
         for t, of in used if owners else ():
             if acquires in of and commits not in of and works not in of:
@@ -38,8 +43,22 @@ def check(document: Document) -> Iterator[Finding]:
                 )
 
 
+def _not_its_own(name: str, t: Task, drained: list[str], fill: list[Task]) -> Finding:
+    return error(
+        CODE,
+        NAME,
+        f"{t.name} drains {name}, "
+        + (f"but it is {listed(f.name for f in fill)} that fills it" if fill else "which nobody fills"),
+        ops=tuple(drained),
+        resources=(name,),
+        tasks=unique((t.name, *(f.name for f in fill))),
+        expected="only who fills a pipeline drains it, by its own cursor",
+        actual=f"{t.name} has committed nothing to it: its cursor is at the first stage",
+    )
+
+
 def examine(run: Run) -> Iterator[Finding]:
-    """Tasks that wait for ever at their end for stages which nobody releases."""
+    """Tasks that drain for ever: nobody releases all the stages."""
     if run.execution.stopped or not run.execution.blocked:
         return
     found: dict[str, tuple[int, int]] = {}
@@ -54,6 +73,8 @@ def examine(run: Run) -> Iterator[Finding]:
 
 def _finding(run: Run, resource: str, w: int, b: int) -> Finding:
     j = run.execution.at[w] + 1
+    stated = any(o.id == run.event(w, j).op and o.kind is OpKind.PRODUCER_TAIL for o in ops_of(_task(run, w)))
+    at_end = "" if stated else " at its end, as other CTAs arrive on it"
     ops = [
         (t.name, o.id)
         for t in run.document.tasks
@@ -63,15 +84,19 @@ def _finding(run: Run, resource: str, w: int, b: int) -> Finding:
     return error(
         CODE,
         NAME,
-        f"{agent_name(run, w)} drains {resource} at its end, as other CTAs arrive on it, but {run.barrier(b).name} is not "
-        "released as often as it was filled",
+        f"{agent_name(run, w)} drains {resource}{at_end}, but {run.barrier(b).name} is not "
+        "released as often as it is filled",
         ops=unique((run.event(w, j).op, *(id for _, id in ops))),
         resources=(resource,),
         tasks=unique((run.task(w), *(name for name, _ in ops))),
         expected="every stage that was filled is released",
         actual=state(run, b),
-        witness=prefix_steps(run, run.execution.at, [(w, j, "waits at its end, for ever")]),
+        witness=prefix_steps(run, run.execution.at, [(w, j, "waits for ever")]),
     )
+
+
+def _task(run: Run, w: int) -> Task:
+    return next(t for t in run.document.tasks if t.name == run.task(w))
 
 
 def _delayed(*last):

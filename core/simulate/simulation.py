@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .. import phases
 from ..document import Document, Engine
-from ..program import Barrier, BarrierKind, Event, EventKind, Program, in_cta
+from ..program import Barrier, Event, EventKind, Program, in_cta
 from ..tensor_core import COMMITTED
 from ..tree import find_target, ops_of
 from .costs import Costs
@@ -25,8 +25,7 @@ class Signal:
     __slots__ = ("state", "waiting", "warps")
 
     def __init__(self, barrier: Barrier) -> None:
-        counted = barrier.kind is BarrierKind.MBARRIER
-        self.state = phases.fresh(barrier.count) if counted else phases.Meeting()
+        self.state = barrier.start
         self.warps = barrier.count
         self.waiting: list[tuple[int, Event, int]] = []  # lane, wait, since
 
@@ -37,6 +36,8 @@ class Signal:
 
     def owed(self) -> str:
         """What the open phase or generation still lacks."""
+        if isinstance(self.state, phases.Pool):
+            return f"registers: {self.state.spare} are spare"
         if isinstance(self.state, phases.Meeting):
             return f"{self.warps - self.state.inside} of {self.warps} warps"
         pending, tx = self.state.pending, self.state.tx
@@ -111,7 +112,7 @@ class Simulation:
             EventKind.BAR_ARRIVE: self._sync,
             EventKind.FENCE: self._cost(costs.fence),
             EventKind.SYNC_WARP: self._cost(costs.group),
-            EventKind.LIFETIME: self._cost(costs.arrive),
+            EventKind.LIFETIME: self._lifetime,
             EventKind.CLUSTER_ARRIVE: self._cluster_arrive,
             EventKind.CLUSTER_WAIT: self._cluster_wait,
             EventKind.DRAIN: self._drain,
@@ -124,6 +125,7 @@ class Simulation:
             EventKind.TENSORMAP_UPDATE: self._cost(costs.work),
             EventKind.FENCE_TENSORMAP: self._cost(costs.fence),
             EventKind.HELD_ARRIVE: self._held_arrive,
+            EventKind.REGISTERS: self._registers,
         }
 
     def run(self) -> Timeline:
@@ -336,6 +338,29 @@ class Simulation:
                 self._pay(warp, waiter, time, self.costs.sync)
             else:
                 self._woken(lane, waiter, since, time, end, (warp.lane, event.op, event.at, time))
+
+    def _lifetime(self, warp: Warp, event: Event, time: int) -> None:
+        if event.barrier >= 0 and event.number:
+            signal = self.signals[event.barrier]
+            signal.state = phases.restarted(signal.state)
+        self._pay(warp, event, time, self.costs.arrive)
+
+    # -- registers ----------------------------------------------------------------------------------------------------
+    def _registers(self, warp: Warp, event: Event, time: int) -> None:
+        signal = self.signals[event.barrier]
+        if event.bytes > max(0, signal.state.spare):
+            signal.waiting.append((warp.lane, event, time))
+            return
+        signal.state = phases.exchange(signal.state, event.bytes)
+        self._pay(warp, event, time, self.costs.group)
+        waiting, signal.waiting = (signal.waiting, []) if event.bytes < 0 else ([], signal.waiting)
+        for lane, waiter, since in waiting:
+            if waiter.bytes > signal.state.spare:
+                signal.waiting.append((lane, waiter, since))
+                continue
+            signal.state = phases.exchange(signal.state, waiter.bytes)
+            cause = warp.lane, event.op, event.at, time
+            self._woken(lane, waiter, since, time, time + self.costs.group, cause)
 
     # -- the barrier of the cluster -----------------------------------------------------------------------------------
     def _cluster_arrive(self, warp: Warp, event: Event, time: int) -> None:

@@ -1,6 +1,6 @@
 """Every case of the field as rows of one table: its wrong forms with the rule that each breaks, and its right ones.
 
-A row's schedule is that of the case's own tests, or stands in `more_forms` or `forms_of_pairs`. ``SAFE`` rows are accepted
+A row's schedule is that of the case's own tests, or stands in one of the other files of forms. ``SAFE`` rows are accepted
 without a finding.
 """
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import forms_of_pairs as pairs
 import more_forms as more
+from forms_of_variants import VARIANTS
 from kit import K, channel, ring, tests_of
 
 from warpdraft.core import (
@@ -29,6 +30,7 @@ clusters = tests_of("clusters")
 fences = tests_of("fences")
 grids = tests_of("grids")
 phases = tests_of("phases")
+registers = tests_of("registers")
 reuse = tests_of("reuse")
 stages = tests_of("run_time_stages")
 schedulers = tests_of("schedulers")
@@ -196,6 +198,12 @@ C = (
     Form("C57", "24 + 3 x 240", "WD603", lambda: structure.TestC57.schedule(24, 240, 3)),
     Form("C57", "no decrease", "WD303", lambda: structure.TestC57.schedule(None, 176, 2)),
     Form("C57", "24 + 2 x 240", SAFE, lambda: structure.TestC57.schedule(24, 240, 2)),
+    Form("C57", "in the schedule, 40 + 2 x 240", "WD303", lambda: registers.ring_roles(less=40)),
+    Form(
+        "C57", "in the schedule, once a stage is free again", "WD303", lambda: registers.ring_roles("second")
+    ),
+    Form("C57", "in the schedule, 24 + 2 x 240", SAFE, registers.ring_roles),
+    Form("C57", "in the schedule, at the end", SAFE, lambda: registers.ring_roles("last", "last")),
     Form("C58", "id 17", "WD209", lambda: structure.TestC58.schedule(17, 1)),
     Form("C58", "one id, two cohorts", "WD209", lambda: structure.TestC58.schedule(1, 1)),
     Form("C58", "an id each", SAFE, lambda: structure.TestC58.schedule(1, 2)),
@@ -257,7 +265,7 @@ P = (
     Form("P28", "two iterations", "WD402", memory.TestP28.schedule),
     Form("P28", "at most one", SAFE, memory.TestP28.schedule, False, trips=(("end", (0, 1, 2)),)),
 )
-FORMS = C + P
+FORMS = C + P + tuple(Form(*row) for row in VARIANTS)
 
 
 def tensor_map(other: bool, meet: bool = False) -> Document:

@@ -32,13 +32,16 @@ K = symbol("k")
 
 
 class Ring(MemoryResource):
-    """Filled by TMA copies; read by threads, or through a view."""
+    """Filled by TMA copies; read by threads (``value``: into registers), or through a view."""
 
     @producer_work(engine="tma")
     def load(self, stage_info): ...
 
     @consumer_work
     def read(self, stage_info): ...
+
+    @consumer_work(engine="warp")
+    def value(self, stage_info): ...
 
     @consumer_work(view=True, returns="tile")
     def tile(self, stage_info): ...

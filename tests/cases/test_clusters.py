@@ -69,6 +69,8 @@ class TestC07:
     def test_the_release_stays_at_home(self):
         found = finding(self.schedule(16, remote=False), "WD301")
         assert "empty[0]" in found.message and "math.w0" in found.message
+        cause = finding(self.schedule(16, remote=False), "WD201")
+        assert (cause.actual, cause.expected) == ("16", "8") and "other CTAs" in cause.notes[0]
 
     def test_the_count_forgets_the_other_cta(self):
         found = codes(self.schedule(8, remote=False))

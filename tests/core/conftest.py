@@ -44,7 +44,7 @@ COMPUTED = st.recursive(
     lambda inner: st.builds(Operation, st.sampled_from(list(OPERATORS)), inner, inner),
     max_leaves=5,
 )
-PLACE = COUNT | COMPUTED
+PLACE = COUNT | COMPUTED.filter(lambda e: not isinstance(e, int) or e >= 0)  # a plain one is 0 or more
 FOOTPRINT = st.none() | st.one_of(
     st.sampled_from(
         [d.WHOLE, d.WARP_SLICE, d.Footprint("range", 0, 128), d.Footprint("ranges", ranges=((0, 8), (8, 8)))]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from warpdraft.core import phases
 from warpdraft.core.document import Engine
-from warpdraft.core.program import BarrierKind, Event, EventKind, Program
+from warpdraft.core.program import Event, EventKind, Program
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 MMA, CP, SHIFT = Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT
@@ -72,10 +72,7 @@ class Explorer:
             (0,) * len(self.events),
             (-1,) * len(self.events),
             (),
-            tuple(
-                phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
-                for b in self.program.barriers
-            ),
+            tuple(b.start for b in self.program.barriers),
         )
         seen, stack = {start}, [start]
         while stack:
@@ -190,6 +187,18 @@ class Explorer:
                 yield _advance(state, w)._replace(inside=left)
         elif kind in (EventKind.SYNC, EventKind.BAR_ARRIVE):
             yield from self._join(state, w, i, event)
+        elif kind is EventKind.LIFETIME and event.barrier >= 0 and event.number:
+            count = self.program.barriers[
+                event.barrier
+            ].count  # parity as after mbarrier.init: that of phase -1
+            seen = state.barriers[event.barrier].completed
+            fresh = phases.Phase(count, seen + seen % 2, count, 0)
+            yield _advance(state, w)._replace(barriers=_put(state.barriers, event.barrier, fresh))
+        elif kind is EventKind.REGISTERS:
+            pool = state.barriers[event.barrier]
+            if event.bytes <= 0 or event.bytes <= pool.spare:
+                left = phases.Pool(pool.spare - event.bytes)
+                yield _advance(state, w)._replace(barriers=_put(state.barriers, event.barrier, left))
         elif kind is EventKind.CLUSTER_WAIT:
             if self._cluster_is_in(state, event):
                 yield _advance(state, w)

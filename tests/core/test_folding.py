@@ -22,7 +22,6 @@ BESIDE = {
     "WD210": {"WD409"},
     "WD214": {"WD210"},
     "WD217": {"WD205"},
-    "WD221": {"WD201"},  # of cp.async arrivals it says how they count
     "WD303": {"WD603"},
     "WD704": {"WD203"},
     "WD705": {"WD210", "WD409"},
@@ -51,6 +50,11 @@ def codes(*rows, of=EMPTY):
 def test_only_what_speaks_of_the_same_resource_is_folded():
     assert codes(row("WD201"), row("WD206"), row("WD302")) == ["WD201", "WD302"]
     assert codes(row("WD201"), row("WD206", "y"), row("WD302", "y")) == ["WD201", "WD206", "WD302"]
+
+
+def test_a_count_of_copies_is_one_row():
+    assert codes(row("WD201"), row("WD221"), row("WD302")) == ["WD221", "WD302"]
+    assert codes(row("WD201", "y"), row("WD221")) == ["WD201", "WD221"]
 
 
 def test_one_hang_for_each_cause_a_cycle_first():

@@ -85,12 +85,32 @@ def peeled(ab, acc, group):
 def a_value_of_the_stage(ab, acc, group):
     with domain_loop(0, STEPS):
         ab.wait()
-        factor = ab.read()
+        factor = ab.value()
         fence_proxy_async()
         ab.release()
         acc.scaled(factor=factor)
         group.commit()
         group.wait(0)
+
+
+@pytest.mark.parametrize("work", ["read", "tile", "value"])
+@pytest.mark.parametrize("early", [True, False])
+def test_what_may_be_a_descriptor_is_read_until_the_product_is_complete(work, early):
+    """Whatever the work says of itself, but that its threads read: then wgmma takes a value."""
+
+    def body(ab, acc, group):
+        with domain_loop(0, STEPS):
+            ab.wait()
+            factor = getattr(ab, work)()
+            fence_proxy_async()
+            ab.release() if early else None
+            acc.scaled(factor=factor)
+            group.commit()
+            group.wait(0)
+            None if early else ab.release()
+
+    document = gemm(body, False)
+    assert "WD403" in codes(document) if early and work != "value" else accepted(document)
 
 
 @pytest.mark.parametrize(

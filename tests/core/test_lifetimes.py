@@ -1,5 +1,7 @@
 """Explicit init and inval of raw mbarriers (WD211): cases C21 and C41, and what must be accepted."""
 
+from dataclasses import replace
+
 import pytest
 
 from warpdraft.core.document import Mbarrier, NamedBarrier, OpKind
@@ -130,8 +132,6 @@ LOAD = op(OpKind.WORK, "s", work="load", args=(("full", "b"),))
 
 
 def _copied():
-    from dataclasses import replace
-
     return replace(ring("s"), pipeline=None)
 
 
@@ -187,13 +187,101 @@ def test_data_in_the_bytes_of_a_barrier():
     assert rows(one(init(), *use, fill, inval())) == {ERROR}
 
 
-def test_a_barrier_that_starts_anew_is_not_decided():
+FENCED = init(), PUBLISH
+
+
+def twice(between, parity=0, first=1, threads=(ALL,), last_wait=True):
+    """Two lives of one barrier: a task arrives so often in the first, another waits for each."""
+    opening = elect(*FENCED), ALL
+    a = task(
+        "a",
+        0,
+        1,
+        *opening,
+        *[x for _ in range(first) for x in (mbar_arrive("b"), sync("meet"))],
+        *between("a"),
+        mbar_arrive("b"),
+    )
+    waits = [x for i in range(first) for x in (mbar_wait("b", i % 2), sync("meet"))]
+    b = task("b", 4, 1, ALL, *waits, *between("b"), *([mbar_wait("b", parity)] if last_wait else []))
+    made = schedule(a, b)
+    return replace(made, barriers=(*made.barriers, NamedBarrier("meet", 2, 64)))
+
+
+def anew(who):
+    return (ALL, *((elect(inval(), *FENCED),) if who == "a" else ()), ALL)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_a_barrier_that_starts_anew_has_parity_0(first):
+    assert rows(twice(anew, first=first)) == set()
+    assert verify(twice(anew, first=first)).verdict == "safe"
+    assert rows(twice(anew, parity=1, first=first)) & {
+        ("WD204", Severity.ERROR),
+        ("WD204", Severity.WARNING),
+    } or (verify(twice(anew, parity=1, first=first)).verdict == "unsafe")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        # b may still look at the first life, or use the second before it is there
+        lambda who: (elect(inval(), *FENCED), ALL) if who == "a" else (mbar_wait("b", 0), ALL),
+        lambda who: (ALL, elect(inval(), *FENCED)) if who == "a" else (ALL,),
+        lambda who: (ALL, elect(*FENCED), ALL) if who == "a" else (ALL, ALL),  # no inval
+        lambda who: (ALL, elect(init(), PUBLISH, inval()), ALL) if who == "a" else (ALL, ALL),
+    ],
+)
+def test_a_life_that_overlaps_the_next(between):
+    assert ERROR in rows(twice(between))
+
+
+def test_a_life_without_a_fence():
+    def unfenced(who):
+        return (ALL, elect(inval(), init()), ALL) if who == "a" else (ALL, ALL)
+
+    assert rows(twice(unfenced)) == {WARNING}
+
+
+def test_a_life_that_ends_with_a_copy_on_its_way():
+    def body(*waited):
+        steps = (
+            *FENCED,
+            op(OpKind.MBARRIER_ARRIVE_EXPECT, "b", count=1024),
+            LOAD,
+            *waited,
+            inval(),
+            *FENCED,
+            mbar_arrive("b"),
+            mbar_wait("b", 0),
+        )
+        return schedule(task("one", 0, 1, elect(*steps)), resources=(_copied(),))
+
+    assert rows(body(mbar_wait("b", 0))) == set() and ERROR in rows(body())
+
+
+def test_lives_in_a_loop_of_two_tasks():
+    n = Symbol("n", 0)
+
+    def tasks(*end):
+        a = loop(elect(*FENCED), ALL, mbar_arrive("b"), ALL, elect(inval()), *end, stop=n)
+        return task("a", 0, 1, a), task("b", 4, 1, loop(ALL, mbar_wait("b", 0), ALL, *end, stop=n))
+
+    made = [replace(schedule(*tasks(*end)), symbols=(n,)) for end in ((), (ALL,))]
+    assert [rows(d) for d in made] == [set(), set()]
+    late = replace(
+        schedule(tasks()[0], task("b", 4, 1, loop(ALL, ALL, mbar_wait("b", 0), stop=n))), symbols=(n,)
+    )
+    assert ERROR in rows(late)
+
+
+def test_a_turn_of_a_barrier_that_starts_anew_is_not_decided():
     report = verify(schedule(task("one", 0, 1, init(), inval(), init(), mbar_arrive("b"), mbar_wait("b"))))
-    assert report.verdict == "incomplete" and "initialised again" in report.scope.reason
+    assert report.verdict == "incomplete" and "name its parity" in report.scope.reason
 
 
 def test_lives_in_loops_are_not_proved_for_all_trip_counts():
     n = Symbol("n", 0)
     body = loop(init(), mbar_arrive("b"), mbar_wait("b", 0), inval(), stop=n)
     report = verify(document("loop", task("one", 0, 1, body), mbarriers=(Mbarrier("b", 1),), symbols=(n,)))
-    assert report.verdict != "safe"
+    assert (report.verdict, report.scope.kind) == ("safe", "listed")

@@ -383,9 +383,9 @@ class TestParts:
         known = "at base groups state inside parked passed landing cumul last before log waits parities races fenced"
         known += " commits notes fencing allocations maps"
         settled = "program deadline n weight channel irregular order incidents seen unobserved stopped ready"
-        settled += " cluster joined waited exits_order"
+        settled += " cluster joined waited exits_order requests increases"  # of registers: not in loops
         assert set(vars(execution)) == {*known.split(), *settled.split()}
-        races = "write reads use bounds plans planned pieces gates proxied execution found unfenced misread"
+        races = "write reads use bounds plans planned pieces gates proxied outside execution found unfenced misread"
         races += " tensor held maps owners places"
         assert set(vars(execution.races)) == set(races.split())
 

@@ -11,7 +11,7 @@ from warpdraft.core import phases
 from warpdraft.core.clocks import Execution
 from warpdraft.core.document import Document, Engine
 from warpdraft.core.hazards import HAZARDS
-from warpdraft.core.program import BarrierKind, EventKind
+from warpdraft.core.program import EventKind
 from warpdraft.core.run import Run, join_clocks
 from warpdraft.core.verify import verify
 
@@ -36,10 +36,7 @@ class Replay:
     def __init__(self, run: Run, clock):
         self.run, self.clock, self.explorer = run, clock, Explorer(run.program)
         n = len(run.program.streams)
-        barriers = tuple(
-            phases.fresh(b.count) if b.kind is BarrierKind.MBARRIER else phases.Meeting()
-            for b in run.program.barriers
-        )
+        barriers = tuple(b.start for b in run.program.barriers)
         self.state = State((0,) * n, (-1,) * n, (), barriers)
 
     def step(self, w: int, before) -> bool:

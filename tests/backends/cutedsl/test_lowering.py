@@ -247,6 +247,19 @@ def test_named_barriers_and_groups():
     assert tagged(made, "p.6") == ['op.try_acquire("p.6", ring, ring_fill, 0)  # op p.6']
 
 
+def test_registers_in_mid_schedule():
+    less, more = OpKind.REGISTERS_DECREASE, OpKind.REGISTERS_INCREASE
+    made = one(op("p.1", less, count=40), op("p.2", OpKind.SYNC_WARP), op("p.3", more, count=232), warps=4)
+    assert tagged(made, "p.1") == ["cute.arch.setmaxregister_decrease(40)  # op p.1"]
+    assert tagged(made, "p.3") == ["cute.arch.setmaxregister_increase(232)  # op p.3"]
+    for refused, text in (
+        (one(op("p.1", less, count=40)), "whole warpgroups"),
+        (one(op("p.1", less), warps=4), "a number"),
+    ):
+        with pytest.raises(LoweringError, match=text):
+            lower(refused)
+
+
 def test_warps_and_registers():
     tasks = (
         Task("p", 0, 1, (op("p.1", OpKind.SYNC_WARP),), num_registers=40),

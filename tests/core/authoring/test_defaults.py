@@ -25,7 +25,7 @@ class Ring(MemoryResource):
     @producer_work
     def fill(self, stage_info): ...
 
-    @consumer_work(returns="scale")
+    @consumer_work(engine="warp", returns="scale")
     def scale(self, stage_info): ...
 
 

@@ -81,7 +81,7 @@ def test_required_sizes_are_totals():
 
 def test_spaces_follow_from_what_is_known():
     tmem = MemoryResource(name="t", tmem=[TmemAllocation("acc", 256)], stages=2)
-    assert (record(tmem).space, record(tmem).storage) == ("tmem", Storage(256, 2, 1))
+    assert (record(tmem).space, record(tmem).storage) == ("tmem", Storage(256, 2, 1, (Part("acc", 0, 256),)))
     assert record(MemoryResource(name="t", pipeline_config=create_umma_async_pipeline_cfg(2))).space == "tmem"
     assert record(MemoryResource(name="t", pipeline_config=create_tma_umma_pipeline_cfg(2))).space == "smem"
     assert record(MemoryResource(name="t", space="rmem")).space == "rmem"
