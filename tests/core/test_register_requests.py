@@ -6,7 +6,7 @@ from explorer import explore
 
 from warpdraft.core.clocks import Execution
 from warpdraft.core.document import Document
-from warpdraft.core.hazards.stuck_register_request import HAZARD
+from warpdraft.core.hazards import stuck_register_request as rule
 from warpdraft.core.program import Barrier, BarrierKind, Event, EventKind, Program, Stream
 from warpdraft.core.register_requests import orders
 from warpdraft.core.run import Run
@@ -97,7 +97,7 @@ def test_the_stepper_gives_and_takes():
 
 
 def test_the_predicted_timeline_waits_for_the_pool():
-    for made, ended in ((HAZARD.good, True), (HAZARD.bad, False)):
+    for made, ended in ((rule.HAZARD.good, True), (rule.HAZARD.bad, False)):
         timeline = simulate(made, {})
         assert timeline.ended is ended
         assert any(b.barrier == "the pool of registers" for b in timeline.blocked) is not ended
