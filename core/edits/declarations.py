@@ -74,7 +74,13 @@ class SetPipeline(Edit):
             case "interleave":
                 need(wholes(value, 4), what, "four strides above 0", value)
             case "multicast":
-                need(wholes(value, 2), what, "two numbers of CTAs above 0", value)
+                flags = wholes(value, 2, 0) and max(value) <= 1
+                need(
+                    flags,
+                    what,
+                    "two numbers for the modes M and N: 1 where copies are multicast along it, 0 where not",
+                    value,
+                )
             case "cta_layout":
                 words = "four extents above 0 (V, M, N, K), or nothing"
                 need(value == () or wholes(value, 4), what, words, value)

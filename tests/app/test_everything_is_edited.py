@@ -130,7 +130,7 @@ EDITED = {
     "Pipeline.producer_cta_leader": ("pipeline", "ring", "producer_cta_leader", True, True),
     "Pipeline.consumer_cta_leader": ("pipeline", "ring", "consumer_cta_leader", True, True),
     "Pipeline.interleave": ("pipeline", "ring", "interleave", "2, 2, 1, 1", (2, 2, 1, 1)),
-    "Pipeline.multicast": ("pipeline", "ring", "multicast", "2, 1", (2, 1)),
+    "Pipeline.multicast": ("pipeline", "ring", "multicast", "0, 1", (0, 1)),
     "Pipeline.cta_layout": ("pipeline", "ring", "cta_layout", "2, 1, 1, 1", (2, 1, 1, 1)),
     "Part.name": ("storage", "ring", "parts", "a: 0+64", (Part("a", 0, 64),)),
     "Part.offset": ("storage", "ring", "parts", "a: 8+64", (Part("a", 8, 64),)),
