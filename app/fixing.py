@@ -14,7 +14,9 @@ def find_fixes(session: Session, finding: Finding) -> None:
     key = finding_key(finding)
     if key in session.fixes or session.checking:
         return
-    found = {key: fixes for key, fixes in session.fixes.items() if fixes is not None}  # the question replaces another
+    found = {
+        key: fixes for key, fixes in session.fixes.items() if fixes is not None
+    }  # the question replaces another
     session.fixes = {**found, key: None}
 
     def answer(result: Result) -> None:

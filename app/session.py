@@ -52,7 +52,9 @@ class Session(param.Parameterized):
     )
     graph = param.ClassSelector(class_=Result, default=Result(), doc="The graph's drawing.")
     timeline = param.ClassSelector(class_=Result, default=Result(), doc="The timeline's drawing and facts.")
-    code = param.ClassSelector(class_=Result, default=Result(), doc="The generated module's text, once `read`.")
+    code = param.ClassSelector(
+        class_=Result, default=Result(), doc="The generated module's text, once `read`."
+    )
     python = param.ClassSelector(class_=Result, default=Result(), doc="The authoring source, written back.")
     kept = param.Integer(0, doc="The newest revision that would survive a crash.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)

@@ -22,7 +22,12 @@ SHOWN = 12  # blocked warps or wrong tiles that are printed; --json has them all
 def add(commands: argparse._SubParsersAction) -> None:
     """Adds the command to the parser."""
     parser = commands.add_parser("run", help="run the kernel: right or wrong, median time, TFLOP/s")
-    parser.add_argument("path", metavar="PATH", help="a .warpdraft.json, or a .py that builds one schedule")
+    parser.add_argument(
+        "path",
+        nargs="+",
+        metavar="PATH",
+        help="a .warpdraft.json, or a .py that builds one schedule; of several, the one predicted fastest is run",
+    )
     parser.add_argument(
         "--size", action="append", metavar="M=4096,N=4096", help="sizes other than the kernel's own"
     )
@@ -38,8 +43,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(options: argparse.Namespace) -> int:
     """Exit code 0 if the result is right, 1 if it is wrong, hung or deadlocked, or the check refuses it."""
     sizes, texts = integers(options.size, "--size"), assignments(options.param, "--param")
-    document = one_document(options.path)
-    need_kernel(document)
+    document = _chosen(options.path, sizes)
     if options.emulate:
         return _emulate(document, sizes, texts, options.json)
     if not has_gpu():
@@ -48,6 +52,25 @@ def run(options: argparse.Namespace) -> int:
     if source is None:
         return REFUSED
     return _measure(document, source, sizes, texts, options.json)
+
+
+def _chosen(paths: list[str], sizes: dict[str, int]) -> Document:
+    """The only document, or the one of several that is predicted fastest at ``sizes``. Raises BadInput."""
+    documents = [one_document(path) for path in paths]
+    for document in documents:
+        need_kernel(document)
+    if len(documents) == 1:
+        return documents[0]
+    from warpdraft.core.simulate import fastest
+
+    try:
+        chosen, predicted = fastest(documents, sizes)
+    except KeyError as missing:
+        raise BadInput(f"nothing can be predicted: size {missing.args[0]} is not given") from None
+    except (ValueError, ArithmeticError) as error:
+        raise BadInput(f"nothing can be predicted: {error}") from None
+    print(f"{chosen.name}: of {len(documents)}, predicted {predicted.cycles:,} cycles", file=sys.stderr)
+    return chosen
 
 
 def _emulate(document: Document, sizes: dict[str, int], texts: dict[str, str], as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from .costs import SM90_COSTS, SM100_COSTS, Costs, costs_of
 from .differences import Difference, differences
+from .fastest import fastest
 from .perfetto import to_perfetto
 from .simulate import simulate
 from .timeline import Arrow, Bar, Blocked, Lane, Occupancy, Timeline
@@ -24,6 +25,7 @@ __all__ = [
     "cta_values",
     "default_values",
     "differences",
+    "fastest",
     "predict",
     "simulate",
     "to_perfetto",

@@ -46,6 +46,15 @@ def test_run_in_the_emulator_is_right(warpdraft, examples, name):
     )
 
 
+def test_run_chooses_the_fastest_of_several(warpdraft, examples):
+    paths = [examples / f"{name}.warpdraft.json" for name in ("gemm", "persistent_gemm")]
+    for order in (paths, paths[::-1]):
+        ended = warpdraft("run", *order, "--emulate", "--size", "M=256,N=512,K=128")
+        assert ended.code == 0 and "of 2, predicted" in ended.err
+    refused = warpdraft("run", paths[0], examples / "ping_pong.warpdraft.json", "--emulate").refusal
+    assert "ping_pong has no kernel" in refused
+
+
 def test_run_takes_sizes_and_parameters(warpdraft, examples):
     path = examples / "persistent_gemm.py"
     ended = warpdraft(
