@@ -105,7 +105,7 @@ def work(document: Document, name: str, key: str, value: Typed) -> Edit:
     match key.partition(".")[0]:
         case "engine":
             new: Any = Engine(text) if text else None
-        case "view" | "auxiliary":
+        case "view" | "auxiliary" | "assumed":
             new = bool(value)
         case "parameters" | "returns":
             new = typed.names(text)

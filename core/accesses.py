@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .descriptors import READERS, described, describes
 from .document import Engine, Op, Resource, Space, Task, Token, Work
-from .footprints import byte_range, cut, footprint_of, stage_bytes, tracked, tx_bytes
+from .footprints import by_each_warp, byte_range, cut, footprint_of, stage_bytes, tracked, tx_bytes
 from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream, in_cta
 from .routes import copied_to
@@ -99,7 +99,8 @@ class WorkEvents:
     ) -> Iterator[Event]:
         engine = issued_as(resource, work, self.task)
         readers = self._pair(resource, used) if engine in COMMITTED else (self.stream.cta,)
-        if (engine in LEADER_ENGINES and not leads) or readers[0] != self.stream.cta:
+        each = not alone and by_each_warp(resource, work, self.task)
+        if (engine in LEADER_ENGINES and not (leads or each)) or readers[0] != self.stream.cta:
             return
         read = [
             a
@@ -132,10 +133,12 @@ class WorkEvents:
             piece = {place: tuple(cut(part, share) for part in parts) for place, parts in own.items()}
             touched = self._accesses(resource, stage, piece, writes, cta)
             barrier = self._completes(op, resource, stage, cta)
+            brought = tx_bytes(resource, work, op, self.task, share) if barrier >= 0 else 0
+            if each:
+                slices = (cut((0, brought), (w, self.task.num_warps)) for w in self.stream.warps)
+                brought = sum(high - low for low, high in slices)
             yield event._replace(
-                accesses=tuple(read if work.auxiliary else read + touched),
-                barrier=barrier,
-                bytes=tx_bytes(resource, work, op, self.task, share) if barrier >= 0 else 0,
+                accesses=tuple(read if work.auxiliary else read + touched), barrier=barrier, bytes=brought
             )
 
     def hold(self, resource: Resource, stage: int) -> None:

@@ -176,7 +176,7 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op,
     producing task with the lowest warps.
     """
     own = bracket_bytes(document, resource, task, acquire, cta)
-    declared = resource.pipeline.bytes
+    declared = declared_bytes(document, resource)
     if declared is None:
         return own
     lane = task_lane(task, resource, stride_of(resource, "acquire")) or 0
@@ -184,6 +184,13 @@ def armed_bytes(document: Document, resource: Resource, task: Task, acquire: Op,
     first = min(firsts, key=lambda found: (found.warp_idx, found.name), default=task)
     surplus = declared - delivered_bytes(document, resource, cta, lane) if first.name == task.name else 0
     return max(0, own + surplus)
+
+
+def declared_bytes(document: Document, resource: Resource) -> int | None:
+    """The transaction bytes that ``resource`` declares for a stage; None too where nobody has said what its copies bring."""
+    copies = [w for r in filled_with(document, resource) for w in r.works if w.role == "producer"]
+    unknown = any(w.assumed and w.tx is None and w.footprint is None for w in copies)
+    return None if unknown else resource.pipeline.bytes
 
 
 def delivered_bytes(document: Document, resource: Resource, cta: int = 0, lane: int = 0) -> int:

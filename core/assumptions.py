@@ -42,6 +42,19 @@ def _global_memory(document: Document) -> Iterator[str]:
         yield f"no two accesses of global memory meet ({', '.join(both)}: no storage says which bytes)"
 
 
+def by_default(document: Document) -> tuple[str, ...]:
+    """The works that schedules call and nobody has said the accesses of, as "resource.work"."""
+    called = {
+        (op.target, op.work) for task in document.tasks for op in ops_of(task) if op.kind is OpKind.WORK
+    }
+    return tuple(
+        f"{r.name}.{w.name}"
+        for r in document.resources
+        for w in r.works
+        if w.assumed and (r.name, w.name) in called
+    )
+
+
 def _tensor_cores(document: Document) -> Iterator[str]:
     waits, fences, entering, leaving, wgmma = [], [], [], [], []
     for task in document.tasks:

@@ -62,7 +62,7 @@ class Op:
     that a wait names, may be expressions over symbols and the loops around. ``tx`` overrides the bytes that a TMA copy
     delivers. ``ctas`` are the CTAs of the cluster whose memory or mbarriers it reaches ("": its own; ranks, "peer", "all",
     or the multicast modes "m" and "n"). ``copy_of`` is the id of the first op that was unrolled from the same authoring
-    line ("" if alone).
+    line ("" if alone). ``implicit``: no line of the schedule says it; the run time that it was written for adds it.
     """
 
     id: str
@@ -78,6 +78,7 @@ class Op:
     copy_of: str = field(default="")
     source: Source | None = None
     ctas: Ctas = ""
+    implicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ class Work:
     ``role`` is "producer" or "consumer". A ``view`` touches nothing itself: its token stands for the stage, read where the
     token is used. ``engine`` None follows from the pipeline type (`core.arrivals`). ``body`` is a stock body's name
     ("sm90.tma_load"), ``module:Class.method``, or "" (none given); ``params`` are the stock body's own parameters; ``code``
-    is the method's source where it was embedded. ``ctas`` as for `Op`: whom a copy is multicast to.
+    is the method's source where it was embedded. ``ctas`` as for `Op`: whom a copy is multicast to. ``assumed``: nobody has
+    said which bytes it touches and how; that it is as the defaults have it is a hypothesis of every verdict.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Work:
     params: Parameters = ()
     code: str = ""
     ctas: Ctas = ""
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +323,8 @@ class Document:
 
     ``roots`` are resources that the graph names and makes from nothing. ``smem_capacity`` (bytes) and ``tmem_capacity``
     (columns) lower what one CTA may use; None: what the target has. ``ctas_per_sm`` CTAs are to run on a multiprocessor at
-    a time: they share its registers, shared memory and warps.
+    a time: they share its registers, shared memory and warps. ``gaps``: what the source of the document says and its records
+    cannot: each makes a verdict incomplete.
     """
 
     name: str
@@ -339,3 +343,4 @@ class Document:
     roots: tuple[str, ...] = ()
     ctas_per_sm: int = 1
     pipeline_groups: tuple[PipelineGroup, ...] = ()
+    gaps: tuple[str, ...] = ()

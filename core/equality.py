@@ -1,5 +1,5 @@
-"""When two documents are the same schedule: equal apart from ids, source positions, and what means nothing: the order of
-arguments and edges, and the stage of an op whose pipeline chooses it."""
+"""When two documents are the same schedule: equal apart from ids, source positions, what a run time adds, which accesses are
+assumed, and what means nothing: the order of arguments and edges, and the stage of an op whose pipeline chooses it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ POSITIONS = {
     "copy_of": "",
     "source": None,
     "cls": "",
+    "assumed": False,  # how much is known of a work, not what it is
 }  # where something was captured, not what it is
 NUMBERED = ("NamedBarrier",)  # whose ``id`` is the hardware's
 
@@ -31,7 +32,7 @@ def without_positions(document: Document) -> Document:
 
 def _bare(value: Any, rings: frozenset[str]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_bare(item, rings) for item in value)
+        return tuple(_bare(v, rings) for v in value if not (isinstance(v, Op) and v.implicit))
     if not is_dataclass(value):
         return value
     numbered = type(value).__name__ in NUMBERED

@@ -62,13 +62,15 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a verdict speaks of. ``kind``: "all" trip counts and tile sequences, "listed" ones, or "incomplete" (with the
-    reason). ``trip_counts`` maps each symbol to the values tried; ``assumed`` says what the verdict takes for granted."""
+    reason). ``trip_counts`` maps each symbol to the values tried; ``assumed`` says what the verdict takes for granted, and
+    ``defaults`` names the works whose accesses nobody has stated."""
 
     kind: str
     trip_counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     lanes: str = "warp"
     reason: str = ""
     assumed: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,30 @@
 
 The rules are those of the authoring interface: a warp-engine producer of several warps writes slices, everything else the
 whole stage; several TMA works of one resource that say nothing share its stage in equal parts, in the order of their
-declaration, because one bracket fills one stage.
+declaration, because one bracket fills one stage. Where accesses are only assumed, those of one bracket share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
-from .document import WARP_SLICE, WHOLE, Document, Engine, Footprint, Op, Resource, Space, Task, Work
+from .document import (
+    WARP_SLICE,
+    WHOLE,
+    Document,
+    Engine,
+    Footprint,
+    Guard,
+    GuardKind,
+    Node,
+    Op,
+    OpKind,
+    Resource,
+    Space,
+    Task,
+    Work,
+)
 from .schedulers import RESPONSE_BYTES, has_slots
 
 # Stage size of a resource that declares neither storage nor transaction bytes. Only its identity and slices matter.
@@ -26,6 +42,7 @@ PRODUCER_ENGINES = {
 
 
 UNTRACKED = (Space.NONE, Space.GMEM, Space.QUEUE, Space.PDL)  # no storage is modelled
+ELECTS = (GuardKind.ELECT_WARP, GuardKind.ELECT_LANE, GuardKind.CTA_RANK)  # all such blocks run, by somebody
 TO_TENSOR_CORE = ("TmaUmma", "AsyncUmma", "UmmaUmma")
 
 
@@ -68,7 +85,11 @@ def footprint_of(resource: Resource, work: Work, op: Op, task: Task, alone: bool
         return op.footprint or work.footprint or WHOLE
     engine = engine_of(resource, work)
     if work.role == "producer" and engine is Engine.TMA:
-        return _share_of_stage(resource, work)
+        if not work.assumed:
+            return _share_of_stage(resource, work)
+        share = _share_of_bracket(resource, op, task)
+        each = not alone and by_each_warp(resource, work, task)
+        return Footprint("warp_slice", share.offset, share.bytes) if each else share
     if (
         work.role == "producer"
         and engine in (Engine.WARP, Engine.CP_ASYNC)
@@ -77,6 +98,13 @@ def footprint_of(resource: Resource, work: Work, op: Op, task: Task, alone: bool
     ):
         return WARP_SLICE
     return WHOLE
+
+
+def by_each_warp(resource: Resource, work: Work, task: Task) -> bool:
+    """Whether every warp of ``task`` issues a part of a copy. Where that is not said, several warps that load are taken to
+    share the work; one that is stated is issued by the task's first warp."""
+    copies = work.role == "producer" and engine_of(resource, work) is Engine.TMA
+    return work.assumed and copies and task.num_warps > 1
 
 
 def byte_range(footprint: Footprint, size: int, warp: int, num_warps: int) -> tuple[int, int]:
@@ -129,6 +157,53 @@ def _share_of_stage(resource: Resource, work: Work) -> Footprint:
     size, place = stage_bytes(resource), silent.index(work.name)
     low, high = size * place // len(silent), size * (place + 1) // len(silent)
     return Footprint("range", low, high - low)
+
+
+def _share_of_bracket(resource: Resource, op: Op, task: Task) -> Footprint:
+    """The part of a stage that a copy brings of which nothing is said: an equal share with the others of its bracket. Of
+    copies in different guarded blocks, one block is taken to run."""
+    bracket = _bracket_around(resource, op, task)
+    blocks = [block for _, block in bracket]
+    usual, place = min(blocks), next(i for i, (o, _) in enumerate(bracket) if o == op)
+    alternatives = [blocks.count(b) for b in set(blocks) - {usual}]
+    parts = blocks.count(usual) + max(alternatives, default=0)
+    if parts == 1:
+        return WHOLE
+    number = sum(block in (usual, blocks[place]) for block in blocks[:place])
+    size = stage_bytes(resource)
+    low, high = size * number // parts, size * (number + 1) // parts
+    return Footprint("range", low, high - low)
+
+
+def _bracket_around(resource: Resource, op: Op, task: Task) -> list[tuple[Op, int]]:
+    """The copies into ``resource`` between an acquire and a commit of it, ``op`` among them, each with a number for the
+    guarded block that it is in."""
+    names = {w.name for w in resource.works if w.role == "producer" and engine_of(resource, w) is Engine.TMA}
+    found: list[tuple[Op, int]] = []
+    for other, block in _with_blocks(task.body):
+        if other.target != resource.name:
+            continue
+        if other.kind is OpKind.WORK and other.work in names:
+            found.append((other, block))
+        elif other.kind in (OpKind.ACQUIRE, OpKind.COMMIT):
+            if any(o == op for o, _ in found):
+                break
+            found = []
+    return found if any(o == op for o, _ in found) else [(op, 0)]
+
+
+def _with_blocks(
+    nodes: Iterable[Node], block: int = 0, counter: Iterator[int] | None = None
+) -> Iterator[tuple[Op, int]]:
+    """Every op with the number of the innermost guarded block around it, 0 for none."""
+    counter = count(1) if counter is None else counter
+    for node in nodes:
+        if isinstance(node, Op):
+            yield node, block
+        else:
+            chooses = isinstance(node, Guard) and node.kind not in ELECTS
+            inner = next(counter) if chooses else block
+            yield from _with_blocks(node.body, inner, counter)
 
 
 def target_work(document: Document, op: Op) -> tuple[Resource, Work] | None:

@@ -33,6 +33,7 @@ from .python_text import Expressions, Imports, call, is_keyword, keywords, liter
 DECORATOR_WORDS = {
     "engine",
     "view",
+    "assumed",
     "returns",
     "work_attrs",
     "footprint",
@@ -89,6 +90,8 @@ class ResourceWriter:
             options.append(("code", literal(work.code)))
         if work.ctas:
             options.append(("multicast", literal(work.ctas)))
+        if work.assumed:
+            options.append(("assumed", "True"))
         plain = all(is_keyword(k) and k not in DECORATOR_WORDS for k, _ in work.params)
         if plain:
             options += [(k, literal(v)) for k, v in work.params]

@@ -225,6 +225,8 @@ class ScheduleWriter:
             arguments.append(("tx", str(op.tx)))
         if op.ctas:
             arguments.append((reach, literal(op.ctas)))
+        if op.implicit and op.kind is not OpKind.WORK:
+            arguments.append(("implicit", "True"))
         variables, named = self.results(op, work.returns if work else ())
         if named:
             arguments.append(("results", literal(op.results)))

@@ -41,6 +41,9 @@ def verdict_line(report: Report) -> str:
         "listed": f"for {counts}" if counts else "",
     }.get(scope.kind, "")
     for_what += f" ({scope.reason})" if scope.reason and counts else ""
+    if scope.defaults and report.verdict == "safe":
+        works = f"{len(scope.defaults)} work{'s' * (len(scope.defaults) != 1)} ({', '.join(scope.defaults)})"
+        for_what = f"{for_what}, assuming defaults for {works}".lstrip(", ")
     if scope.assumed and report.verdict == "safe":
         for_what = f"{for_what}, if {'; '.join(scope.assumed)}".lstrip(", ")
     if report.verdict == "incomplete":
@@ -122,6 +125,7 @@ def report_json(document: Document, report: Report) -> dict[str, Any]:
             "lanes": report.scope.lanes,
             "reason": report.scope.reason,
             "assumed": list(report.scope.assumed),
+            "defaults": list(report.scope.defaults),
         },
         "findings": [_finding_json(document, finding) for finding in report.findings],
         "stats": {"events": report.events, "seconds": round(report.seconds, 6)},

@@ -196,6 +196,8 @@ class _Module:
                 options.append((keyword, str(getattr(document, field))))
         if document.ctas_per_sm != 1:
             options.append(("ctas_per_sm", str(document.ctas_per_sm)))
+        if document.gaps:
+            options.append(("gaps", literal(document.gaps)))
         if document.kernel is not None:
             options.append(("kernel", self.resources.kernel(document.kernel)))
         declared = self.declared()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .document import (
     AsyncGroup,
@@ -74,6 +74,22 @@ def walk(nodes: Sequence[Node]) -> Iterator[Node]:
 def ops_of(task: Task) -> Iterator[Op]:
     """The ops of ``task`` in schedule order."""
     return (node for node in walk(task.body) if isinstance(node, Op))
+
+
+def without_idle_loops(document: Document) -> Document:
+    """``document`` without the loops that no op is in; the very same where there is none."""
+    if all(any(isinstance(n, Op) for n in walk(loop.body)) for t in document.tasks for loop in _loops(t)):
+        return document
+
+    def busy(nodes: Sequence[Node]) -> tuple[Node, ...]:
+        kept = (n for n in nodes if not isinstance(n, Loop) or any(isinstance(x, Op) for x in walk(n.body)))
+        return tuple(n if isinstance(n, Op) else replace(n, body=busy(n.body)) for n in kept)
+
+    return replace(document, tasks=tuple(replace(t, body=busy(t.body)) for t in document.tasks))
+
+
+def _loops(task: Task) -> Iterator[Loop]:
+    return (node for node in walk(task.body) if isinstance(node, Loop))
 
 
 def placed(document: Document) -> Iterator[Placed]:

@@ -32,6 +32,7 @@ def known_target(target: str) -> bool:
 
 
 def _reasons(document: Document) -> Iterator[str]:
+    yield from document.gaps
     if document.target not in CHECKED:
         yield f"target {document.target} is not modelled, only {' and '.join(CHECKED)}"
     size = prod(document.cluster)

@@ -14,6 +14,7 @@ from .clusters import CLUSTER_KINDS, values_of_cta
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resource, Task
 from .event_kinds import MEETING_KINDS, PIPELINE_KINDS, REGISTER_KINDS
 from .expressions import Integer, evaluate
+from .interleave import stride_of
 from .limits import in_time
 from .machine import Machine
 from .op_integers import chosen, computed
@@ -135,7 +136,9 @@ class WarpWalk:
         producer_tail, which Task Scheduling calls at the end of each task). ``op`` is its last commit, or the drain that is
         ``stated``: that waits for stages which its cursor has not come to, too, as for fresh ones."""
         uses, stages = self.cursor.get((resource.name, "commit"), 0), max(1, resource.pipeline.stages)
-        for use in range(uses if stated else max(uses, stages), uses + stages):
+        for use in range(uses, uses + stages, stride_of(resource, "commit")):  # of the warp's own lane
+            if use < stages and not stated:
+                continue
             empty = self.machine.barrier(resource.name, "empty", use % stages, self.stream.cta)
             self.emit(EventKind.WAIT, op, empty, use // stages - 1, stage=use % stages, drain=True)
 

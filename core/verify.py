@@ -13,7 +13,7 @@ from functools import cached_property
 from math import prod
 from time import perf_counter
 
-from .assumptions import assumed
+from .assumptions import assumed, by_default
 from .clusters import for_each_cta
 from .collect import Collector, consequences
 from .conditions import condition_keys, condition_words
@@ -37,6 +37,7 @@ from .register_requests import repeated, undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
+from .tree import without_idle_loops
 from .unmodelled import unmodelled
 from .valuations import (
     MAX_CHOICES,
@@ -98,7 +99,7 @@ def _verify(
     elif search.reason:
         verdict = "incomplete"
     lanes = "lane" if strict_lanes else "warp"
-    scope = replace(search.scope(), lanes=lanes, assumed=assumed(document))
+    scope = replace(search.scope(), lanes=lanes, assumed=assumed(document), defaults=by_default(document))
     return Report(document.name, verdict, scope, rows, search.events, perf_counter() - start)
 
 
@@ -344,9 +345,10 @@ def _varies(document: Document) -> bool:
 
 
 def _runnable(document: Document) -> Document:
-    """``document`` with counts that no mbarrier takes left to be derived: WD202 has reported them."""
+    """``document`` with counts that no mbarrier takes left to be derived: WD202 has reported them. Loops without an op are
+    left out: how often nothing is done decides nothing, and a proof would compare it."""
     wrong = [m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20]
-    return corrected(document, tuple(wrong)) if wrong else document
+    return without_idle_loops(corrected(document, tuple(wrong)) if wrong else document)
 
 
 def _without_consequences(search: _Search) -> tuple[Finding, ...]:

@@ -2,7 +2,8 @@
 
 A block holds command lines behind ``$ `` and, below each, what it prints. ``warpdraft`` runs in this process; any other
 command goes to the shell. A second word behind ``console`` says what a command needs that is not always there: ``gpu``, or
-``slow``, or ``serves`` for one that does not end; such blocks are kept as they are, and only their options are checked.
+``slow``, ``serves`` for one that does not end, or ``script`` for a reader's own script; such blocks are kept as they are,
+and only their options are checked.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import warpdraft.assets
 from warpdraft.app.cli import main
 
 PROMPT = "$ "
-KEPT = ("gpu", "slow", "serves")
+KEPT = ("gpu", "slow", "serves", "script")
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
 SUFFIXES = (".warpdraft.json", ".py")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from warpdraft.core import ScheduleError, TaskManager
+from warpdraft.core.authoring.frames import passed_over
 from warpdraft.core.document import Document
 
 from .errors import BadInput
@@ -122,6 +123,7 @@ def _recorded() -> Iterator[list[TaskManager]]:
     managers: list[TaskManager] = []
     original = TaskManager.__init__
 
+    @passed_over
     def recording(self: TaskManager, *arguments: Any, **keywords: Any) -> None:
         original(self, *arguments, **keywords)
         managers.append(self)

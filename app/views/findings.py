@@ -78,8 +78,9 @@ def verdict_view(report: Report | None, checking: bool, problem: str, empty: boo
 
 def scope_text(report: Report) -> str:
     """What the verdict speaks of, and what it assumes."""
+    defaults = f"; assuming defaults for {', '.join(report.scope.defaults)}" if report.scope.defaults else ""
     assumed = "".join(f"; if {words}" for words in report.scope.assumed)
-    return _cases(report) + assumed
+    return _cases(report) + defaults + assumed
 
 
 def _cases(report: Report) -> str:

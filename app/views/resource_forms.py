@@ -86,6 +86,7 @@ def work_form(document: Document, name: str) -> Form | None:
         field("returns", "makes", ", ".join(work.returns), hint="names, comma between"),
         field("view", "is a view", work.view, "bool"),
         field("auxiliary", "is auxiliary", work.auxiliary, "bool"),
+        field("assumed", "accesses are assumed", work.assumed, "bool"),
         field("tx", "tx bytes", work.tx, "int", hint="derived"),
         *footprint_fields(work.footprint),
         field("body", "body", work.body, hint="a stock body, or module:Class.method"),

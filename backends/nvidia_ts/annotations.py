@@ -109,13 +109,16 @@ class WorkAnnotation:
     annotated at all, and has nothing ``undecided``, is none any more.
 
     ``touches_nothing``: no bytes at all. ``view``: what it returns stands for the stage and is read where it is used.
-    ``tx``: bytes that a bulk copy completes. ``undecided``: what whoever drafted the file saw and could not decide; as long
+    ``warp``, ``lane``: only that warp of the task, only one lane of each warp makes the accesses. ``tx``: bytes that a bulk
+    copy completes. ``undecided``: what whoever drafted the file saw and could not decide; as long
     as there is one the work counts as assumed.
     """
 
     engine: Engine | None = None
     view: bool = False
     touches_nothing: bool = False
+    warp: int | None = None
+    lane: bool = False
     tx: int | None = None
     reads: tuple[Access, ...] = ()
     writes: tuple[Access, ...] = ()

@@ -26,15 +26,25 @@ RESERVED = (
 
 
 def pipeline_op(
-    recorder: Recorder, resource: Any, kind: OpKind, /, *positional: Any, **reserved: Any
+    recorder: Recorder,
+    resource: Any,
+    kind: OpKind,
+    /,
+    *positional: Any,
+    implicit: bool = False,
+    **reserved: Any,
 ) -> DataFlowToken | Tokens:
-    """Record an op of the resource's pipeline. Raises ScheduleError for arguments that it cannot have."""
+    """Record an op of the resource's pipeline. ``implicit``: the run time adds it, no line of the schedule says it. Raises
+    ScheduleError for arguments that it cannot have."""
     if positional:
         raise refuse(f"{kind.value}() takes no positional arguments, and is given {positional[0]!r}")
     if unknown := set(reserved) - set(RESERVED) | {"multicast", "cta"} & set(reserved):
         raise refuse(f"{kind.value}() has no argument {min(unknown)!r}")
     variable = stored_as(sys._getframe(1))
-    op = recorder.op(kind, resource)
+    if resource.pipeline_config is None and getattr(type(resource), "is_work_queue", False):
+        # nothing to wait for, as in Task Scheduling: one schedule fits both kinds of queues
+        return DataFlowToken(recorder, None, kind.value, f"{kind.value}_of_nothing")
+    op = recorder.op(kind, resource, implicit=bool(implicit))
     return _results(recorder, op, reserved, variable or f"{kind.value}_result", ())
 
 

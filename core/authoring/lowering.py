@@ -81,6 +81,7 @@ def _op(node: CapturedOp, id: str, task: str, names: Names) -> document.Op:
         copy_of,
         node.source,
         node.ctas,
+        node.implicit,
     )
 
 
@@ -159,6 +160,7 @@ def _work(
         params=spec.params,
         code=spec.code or (embedded(spec.function) if embed and own_body and spec.body is None else ""),
         ctas=spec.ctas,
+        assumed=spec.assumed,
     )
 
 

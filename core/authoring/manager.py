@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .. import document
-from ..document import Document
+from ..document import Document, Space
 from ..expressions import Symbol
+from ..routes import CLC
+from ..tensor_core import TENSOR
 from .assembly import assemble, checked_graph
 from .errors import ScheduleError, refuse
 from .frames import caller
@@ -41,10 +45,12 @@ class TaskManager:
     """All tasks of a kernel. ``resource_dependency_graph`` maps each downstream resource to its upstreams.
 
     Building it builds ``document`` and never raises for what the verifier reports; ScheduleError only for what a document
-    cannot represent. ``name`` is the document's (default: the kernel's, else the file's); ``resources`` and ``symbols``
-    declare, in order, what tasks do not use or what should come first. ``smem_capacity_bytes`` and
-    ``tmem_capacity_columns`` lower what a CTA may use (None: what the target has), ``ctas_per_sm`` is how many CTAs are to
-    share a multiprocessor.
+    cannot represent. ``target`` is the architecture ("": sm_100a where something is of its tensor cores or its tensor
+    memory, else sm_90a), ``cluster`` the shape of a cluster (None: as the pipelines' cta_layout_vmnk lays it out). ``name``
+    is the document's (default: the kernel's, else the file's); ``resources`` and ``symbols`` declare, in order, what tasks
+    do not use or what should come first. ``smem_capacity_bytes`` and ``tmem_capacity_columns`` lower what a CTA may use
+    (None: what the target has), ``ctas_per_sm`` is how many CTAs are to share a multiprocessor. ``gaps``: what a schedule
+    does that a document cannot hold; each makes a verdict incomplete.
     """
 
     def __init__(
@@ -53,8 +59,8 @@ class TaskManager:
         resource_dependency_graph: Mapping[MemoryResource, Sequence[MemoryResource]],
         smem_allocator: SmemAllocator | None = None,
         tmem_allocator: TmemAllocator | None = None,
-        target: str = "sm_90a",
-        cluster: tuple[int, int, int] = (1, 1, 1),
+        target: str = "",
+        cluster: tuple[int, int, int] | None = None,
         kernel: document.Kernel | None = None,
         *,
         name: str = "",
@@ -63,11 +69,12 @@ class TaskManager:
         smem_capacity_bytes: int | None = None,
         tmem_capacity_columns: int | None = None,
         ctas_per_sm: int = 1,
+        gaps: Iterable[str] = (),
         **other: Any,
     ) -> None:
         if unknown := set(other) - WITHOUT_MEANING:
             raise TypeError(f"TaskManager() got unexpected keywords {sorted(unknown)}")
-        if not isinstance(cluster, tuple | list) or len(cluster) != 3:
+        if cluster is not None and (not isinstance(cluster, tuple | list) or len(cluster) != 3):
             raise refuse(f"cluster has three dimensions, such as (2, 1, 1), not {cluster!r}")
         if not isinstance(tasks, list | tuple) or not all(isinstance(task, Task) for task in tasks):
             raise refuse(f"tasks must be a list of tasks, not {tasks!r:.60}")
@@ -84,7 +91,7 @@ class TaskManager:
         self.tasks = list(tasks)
         self.smem_allocator = smem_allocator
         self.tmem_allocator = tmem_allocator
-        self._document = assemble(
+        built = assemble(
             self.tasks,
             checked_graph(resource_dependency_graph),
             [a for a in (smem_allocator, tmem_allocator) if a is not None],
@@ -92,13 +99,18 @@ class TaskManager:
             symbols,
             Document(
                 name=text("name of the schedule", name) or (kernel.name if kernel else _file_stem()),
-                target=text("target", target),
-                cluster=tuple(integer("a dimension of cluster", c) for c in cluster),  # type: ignore[arg-type]
                 kernel=kernel,
                 smem_capacity=optional_integer("smem_capacity_bytes", smem_capacity_bytes),
                 tmem_capacity=optional_integer("tmem_capacity_columns", tmem_capacity_columns),
                 ctas_per_sm=integer("ctas_per_sm", ctas_per_sm),
+                gaps=tuple(listed("gaps", gaps, str, "texts")),
             ),
+        )
+        said = None if cluster is None else tuple(integer("a dimension of cluster", c) for c in cluster)
+        self._document = replace(
+            built,
+            target=text("target", target) or target_of(built),
+            cluster=cluster_of(built) if said is None else said,  # type: ignore[arg-type]
         )
 
     @property
@@ -148,6 +160,23 @@ class TaskManager:
             message = f"{self.document.name!r} is unsafe: {count} error(s), first {first.code} {first.name}"
             raise ScheduleError(message, report.findings)
         return report
+
+
+def target_of(document: Document) -> str:
+    """The architecture that has what ``document`` uses."""
+    types = {r.pipeline.type for r in document.resources if r.pipeline}
+    engines = {w.engine for r in document.resources for w in r.works}
+    tensor = any(r.space is Space.TMEM for r in document.resources) or bool(engines & set(TENSOR))
+    return "sm_100a" if tensor or any("Umma" in t or t == CLC for t in types) else "sm_90a"
+
+
+def cluster_of(document: Document) -> tuple[int, int, int]:
+    """The largest cluster that a pipeline is laid out over, pairs along M."""
+    layouts = [
+        r.pipeline.cta_layout for r in document.resources if r.pipeline and len(r.pipeline.cta_layout) == 4
+    ]
+    v, m, n, k = max(layouts, key=prod, default=(1, 1, 1, 1))
+    return v * m, n, k
 
 
 def _file_stem() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..document import Space
 from ..expressions import Integer, symbol
@@ -44,6 +44,8 @@ class WorkQueue(MemoryResource):
 
     Static by default; further keywords are the stock parameters of the tile order, e.g. ``band=8``.
     """
+
+    is_work_queue: ClassVar[bool] = True
 
     tile_scheduler_config: TileSchedulerConfig = field(default_factory=TileSchedulerConfig)
     tiles: Integer | Any = None

@@ -30,6 +30,7 @@ class CapturedOp:
     tx: int | None = None
     footprint: Any = None
     ctas: Ctas = ""
+    implicit: bool = False
 
 
 @dataclass(eq=False)

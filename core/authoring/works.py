@@ -39,6 +39,7 @@ class WorkSpec:
     code: str = ""
     params: Parameters = ()
     ctas: Ctas = ""
+    assumed: bool = False
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -68,8 +69,9 @@ def producer_work(method: Callable[..., Any] | None = None, /, **options: Any) -
 
     ``engine``: "warp", "tma", "wgmma", "tcgen05", "cp_async", "bulk_store". ``footprint``: see `footprints.footprint`.
     ``tx``: bytes that a TMA copy delivers, and ``multicast``: to which CTAs of the cluster ("m", "n": those of its M or N;
-    "all", "own", ranks). ``body``: a stock body; any further keyword is the stock body's own parameter.
-    ``work_attrs``, ``returns``, ``view``: as for `consumer_work`. Raises ScheduleError for options that mean nothing.
+    "all", "own", ranks). ``assumed``: what it touches is a hypothesis, which verdicts name.
+    ``body``: a stock body; any further keyword is the stock body's own parameter. ``work_attrs``, ``returns``,
+    ``view``: as for `consumer_work`. Raises ScheduleError for options that mean nothing.
     """
     return _decorate("producer", method, options)
 
@@ -108,6 +110,7 @@ def work_spec(
     body: str | None = None,
     code: str = "",
     multicast: Any = None,
+    assumed: bool = False,
     params: dict[str, Any] | None = None,
     **stock: Any,
 ) -> WorkSpec:
@@ -131,6 +134,7 @@ def work_spec(
         body=body,
         code=code,
         ctas=ctas("multicast=", multicast),
+        assumed=bool(assumed),
         params=tuple((key, plain(value)) for key, value in stock.items()),
     )
 

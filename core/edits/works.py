@@ -23,6 +23,7 @@ WORK_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "role": (lambda v: v in ROLES, "producer or consumer"),
     "engine": (_maybe(lambda v: isinstance(v, Engine)), "an engine, or nothing"),
     "view": (lambda v: isinstance(v, bool), "yes or no"),
+    "assumed": (lambda v: isinstance(v, bool), "yes or no"),
     "auxiliary": (lambda v: isinstance(v, bool), "yes or no"),
     "parameters": (texts, "names"),
     "returns": (texts, "names"),

@@ -8,6 +8,7 @@ from functools import partial
 
 from ..arrivals import (
     TMA,
+    declared_bytes,
     delivered_bytes,
     made_by,
     made_on_empty,
@@ -48,7 +49,11 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
     for r in document.resources:
         if r.pipeline is None:
             continue
-        full, empty, nbytes = r.pipeline.producer_count, r.pipeline.consumer_count, r.pipeline.bytes
+        full, empty, nbytes = (
+            r.pipeline.producer_count,
+            r.pipeline.consumer_count,
+            declared_bytes(document, r),
+        )
         if full is not None and r in arriving(document, r, "full"):
             made = _made(document, full, partial(_by, document, r), 1)
             found.append(Mismatch(r.name, "full", "producer_count", full, made))

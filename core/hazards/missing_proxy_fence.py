@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, NamedBarrier, OpKind
+from ..document import Document, NamedBarrier, OpKind, Work
 from ..edits import InsertNode, places
 from ..findings import Finding, Fix, Severity
 from ..program import EventKind
@@ -46,7 +46,7 @@ def examine(run: Run) -> Iterator[Finding]:
     """Ordered pairs of a generic and an asynchronous access without a fence by whoever made the first."""
     for pair in run.execution.races.unfenced.values():
         slots = has_slots(find_resource(run.document, pair.first.access.resource))  # of WD705
-        if not slots and not idle_fences(run, pair):
+        if not slots and not idle_fences(run, pair) and not _trusted(run, pair):
             yield finding_of(run, pair, CODE, NAME)
 
 
@@ -67,9 +67,9 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
     """The finding of ``pair``, with ``more`` notes first."""
     x, y = pair
     resource = find_resource(run.document, x.access.resource)
-    assumed = (
-        not x.access.write and resource is not None and resource.storage is None and not _declared(run, y)
-    )
+    second = _work(run, y)
+    named = second is not None and second.engine is not None  # who says its engine does reach shared memory
+    assumed = not x.access.write and resource is not None and resource.storage is None and not named
     before = next_crossing(run, x.stream, x.index)
     notes = [
         *more,
@@ -107,11 +107,17 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
     )
 
 
-def _declared(run: Run, record: Record) -> bool:
-    """Whether the work of an access names its engine: a copy, MMA or bulk store that says so does reach shared memory."""
+def _trusted(run: Run, pair: Pair) -> bool:
+    """Whether the first access is of a work of which nobody has said what it does: that it fences where it has to is part of
+    the hypothesis. One that writes and has no body of its own has no fence either."""
+    work = _work(run, pair.first)
+    return work is not None and work.assumed and (not pair.first.access.write or bool(work.body))
+
+
+def _work(run: Run, record: Record) -> Work | None:
+    """The work of an access."""
     op = find_node(run.document, record.event.op).node
-    work = find_work(find_resource(run.document, op.target), op.work)
-    return work is not None and work.engine is not None
+    return find_work(find_resource(run.document, op.target), op.work)
 
 
 def _lane_fence(run: Run, pair: Pair) -> str:

@@ -10,7 +10,7 @@ from ..findings import Finding
 from ..races import Misread
 from ..run import Run, prefix_steps
 from ..tree import find_resource
-from .base import Hazard, error, listed, unique
+from .base import Hazard, error, listed, unique, warning
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 from .misreads import filled, idle_loops, misreads, writers
 from .nearby import nearby
@@ -41,7 +41,11 @@ def _finding(run: Run, found: Misread, whole: bool) -> Finding:
         notes.append(f"the loop {listed(idle)} around it runs zero times here")
     if "@" in read.access.space:
         notes.append("registers are private to each warp: what another warp writes does not count")
-    return error(
+    resource = find_resource(run.document, name)
+    unknown = [w.name for w in resource.works if w.assumed] if resource else []
+    if unknown:
+        notes.append(f"nobody has said what {listed(unknown)} of {name} do: one may write it")
+    return (warning if unknown else error)(
         CODE,
         NAME,
         f"{where(run, read.stream, read.index)} reads {part}{accessed(read)}, which nobody has written",

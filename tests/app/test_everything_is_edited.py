@@ -117,6 +117,7 @@ EDITED = {
     "Work.body": ("work", "ring.fill", "body", "sm90.tma_load", "sm90.tma_load"),
     "Work.params": ("work", "ring.fill", "params", "box=(1, 2), mode='x'", (("box", (1, 2)), ("mode", "x"))),
     "Work.code": "source text of the authoring file, which is where it is edited; here only its name and facts are",
+    "Work.assumed": ("work", "ring.fill", "assumed", True, True),
     "Work.ctas": ("work", "ring.fill", "ctas", "m", "m"),
     "Pipeline.stages": ("pipeline", "ring", "stages", "3", 3),
     "Pipeline.type": ("pipeline", "ring", "type", "TmaAsync", "TmaAsync"),
@@ -200,6 +201,7 @@ EDITED = {
     "Document.smem_capacity": ("document", "document", "smem_capacity", "100KiB", 102400),
     "Document.tmem_capacity": ("document", "document", "tmem_capacity", "256", 256),
     "Document.roots": ("document", "document", "roots", "queue, acc", ("queue", "acc")),
+    "Document.gaps": "what an import could not represent; no edit can make it known",
     "Document.ctas_per_sm": ("document", "document", "ctas_per_sm", "2", 2),
     "Symbol.name": ("symbol", "n", "name", "count", "count"),
     "Symbol.min": ("symbol", "n", "min", "2", 2),
@@ -207,6 +209,7 @@ EDITED = {
     "Symbol.per_tile": ("symbol", "n", "per_tile", True, True),
     **{f"{cls}.body": TREE for cls in ("Loop", "Guard")},
     **{f"{cls}.id": GIVEN for cls in ("Op", "Loop", "Guard")},
+    "Op.implicit": "what a run time adds is no line of anybody's; deleted and inserted as other ops",
     "Op.copy_of": "which line an op was unrolled from; edits of all copies keep it",
     **{
         f"{cls}.source": AT

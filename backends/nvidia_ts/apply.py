@@ -1,0 +1,329 @@
+"""Puts annotations into a document.
+
+What a body does beside its own access becomes ops around the call: views and reads of other resources before it, writes
+behind it, synchronisation where it stands. Their ids are the call's with a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from warpdraft.core.descriptors import READERS
+from warpdraft.core.document import (
+    AsyncGroup,
+    Document,
+    Engine,
+    Guard,
+    GuardKind,
+    Loop,
+    NamedBarrier,
+    Node,
+    Op,
+    OpKind,
+    Resource,
+    Task,
+    Token,
+    Work,
+)
+from warpdraft.core.expressions import Expression, LoopVariable, Symbol, evaluate
+from warpdraft.core.footprints import engine_of
+from warpdraft.core.tree import find_resource, find_work
+
+from .annotations import Access, AnnotationError, Annotations, Sync, WorkAnnotation
+from .formulas import FormulaError, value_of
+from .ranges import footprint_of
+from .symbols import stated
+
+BY_VIEW = (*READERS, Engine.TMA)  # engines whose reads last beyond the call
+
+
+def apply_annotations(document: Document, annotations: Annotations) -> Document:
+    """``document`` with what ``annotations`` say of its works, barriers and symbols; what it does not have is passed over.
+
+    Raises AnnotationError for what does not fit it.
+    """
+    if not (annotations.works or annotations.barriers or annotations.symbols):
+        return document
+    document = _with_symbols(document, annotations)
+    return _Application(document, annotations).document()
+
+
+def unknown_names(documents: Iterable[Document], annotations: Annotations) -> str:
+    """The first work or symbol of ``annotations`` that none of ``documents`` has, in words; "" if all are there."""
+    works = {f"{r.name}.{w.name}" for d in documents for r in d.resources for w in r.works}
+    symbols = {s.name for d in documents for s in d.symbols}
+    for name in annotations.works:
+        if name not in works:
+            return f'works."{name}": no such work; there are {", ".join(sorted(works))}'
+    for name, bound in annotations.symbols.items():
+        for used in (name, *bound.same_as):
+            if used not in symbols:
+                return f"symbols.{name}: no symbol {used!r}; there are {', '.join(sorted(symbols)) or 'none'}"
+    return ""
+
+
+def _with_symbols(document: Document, annotations: Annotations) -> Document:
+    known = {s.name for s in document.symbols}
+    bounds = {n: b for n, b in annotations.symbols.items() if known.issuperset((n, *b.same_as))}
+    if not bounds:
+        return document
+    new = stated(document.symbols, bounds)
+
+    def bound(value):
+        if isinstance(value, Symbol):
+            return new.get(value.name, value)
+        if isinstance(value, Expression) and hasattr(value, "left"):
+            return replace(value, left=bound(value.left), right=bound(value.right))
+        return value
+
+    def body(nodes: Iterable[Node]) -> tuple[Node, ...]:
+        found = []
+        for n in nodes:
+            if isinstance(n, Loop):
+                n = replace(n, start=bound(n.start), stop=bound(n.stop), step=bound(n.step))
+            found.append(n if isinstance(n, Op) else replace(n, body=body(n.body)))
+        return tuple(found)
+
+    tasks = tuple(replace(t, body=body(t.body)) for t in document.tasks)
+    return replace(document, tasks=tasks, symbols=tuple(dict.fromkeys(new[s.name] for s in document.symbols)))
+
+
+class _Application:
+    def __init__(self, document: Document, annotations: Annotations) -> None:
+        self.start, self.said = document, annotations
+        self.extra: dict[
+            str, dict[str, Work]
+        ] = {}  # resource -> works that stand for accesses of others' bodies
+        self.groups: dict[str, AsyncGroup] = {}
+        self.barriers: dict[str, NamedBarrier] = {}
+        self.inputs: dict[tuple[str, str], dict[str, None]] = {}  # (resource, work) -> parameters for views
+        taken = (
+            document.resources,
+            document.barriers,
+            document.mbarriers,
+            document.groups,
+            document.pipeline_groups,
+        )
+        self.names = {x.name for kind in taken for x in kind}
+
+    def document(self) -> Document:
+        """The whole document."""
+        tasks = tuple(replace(t, body=tuple(self._nodes(t, t.body, ()))) for t in self.start.tasks)
+        return replace(
+            self.start,
+            tasks=tasks,
+            resources=tuple(self._resource(r) for r in self.start.resources),
+            groups=(*self.start.groups, *self.groups.values()),
+            barriers=(*self.start.barriers, *self.barriers.values()),
+        )
+
+    def _resource(self, resource: Resource) -> Resource:
+        works = [self._work(resource, w) for w in resource.works]
+        return replace(resource, works=(*works, *self.extra.get(resource.name, {}).values()))
+
+    def _work(self, resource: Resource, work: Work) -> Work:
+        said = self.said.works.get(f"{resource.name}.{work.name}")
+        if said is None:
+            return work
+        more = tuple(self.inputs.get((resource.name, work.name), ()))
+        return replace(
+            work,
+            engine=said.engine or work.engine,
+            view=said.view,
+            tx=said.tx if said.tx is not None else work.tx,
+            auxiliary=work.auxiliary or self._elsewhere(resource, work, said),
+            parameters=(*work.parameters, *(p for p in more if p not in work.parameters)),
+            assumed=bool(said.undecided),
+        )
+
+    @staticmethod
+    def _elsewhere(resource: Resource, work: Work, said: WorkAnnotation) -> bool:
+        """Whether the work touches no bytes of its own resource in its role."""
+        mine = said.writes if work.role == "producer" else said.reads
+        return said.touches_nothing or (bool(mine) and not _own(mine, resource))
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
+    def _nodes(self, task: Task, nodes: Iterable[Node], around: tuple[Node, ...]) -> Iterator[Node]:
+        for node in nodes:
+            if not isinstance(node, Op):
+                yield replace(node, body=tuple(self._nodes(task, node.body, (*around, node))))
+                continue
+            said = self.said.works.get(f"{node.target}.{node.work}") if node.kind is OpKind.WORK else None
+            resource = find_resource(self.start, node.target)
+            work = find_work(resource, node.work)
+            if said is None or resource is None or work is None:
+                yield node
+            else:
+                yield from self._call(_Call(self, task, node, resource, work, said, around))
+
+    def _call(self, call: _Call) -> Iterator[Node]:
+        said, before, after = call.said, [], []
+        for sync in said.sync:
+            if _holds(sync, call.op):
+                (before if sync.at == "before" else after).append(call.sync(sync))
+        inside = list(call.accesses())
+        if said.lane:
+            inside = [call.guard(GuardKind.ELECT_LANE, inside)]
+        if said.warp is not None:
+            inside = [call.guard(GuardKind.ELECT_WARP, inside, warp=said.warp)]
+        yield from (*before, *inside, *after)
+
+    def group(self, engine: Engine) -> str:
+        """The async group of ``engine``'s channel."""
+        if engine not in self.groups:
+            self.groups[engine] = AsyncGroup(self._free(f"{engine.value}_group"), engine)
+        return self.groups[engine].name
+
+    def barrier(self, name: str) -> str:
+        """The named barrier that the file calls ``name``."""
+        if name not in self.barriers:
+            said = self.said.barriers[name]
+            self.barriers[name] = NamedBarrier(self._free(name), said.id, said.threads)
+        return self.barriers[name].name
+
+    def _free(self, wanted: str) -> str:
+        name, count = wanted, 1
+        while name in self.names:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.names.add(name)
+        return name
+
+
+class _Call:
+    """One call of an annotated work."""
+
+    def __init__(self, whole: _Application, task: Task, op: Op, resource, work, said, around) -> None:
+        self.whole, self.task, self.op, self.resource, self.work = whole, task, op, resource, work
+        self.said, self.around, self.count = said, around, 0
+        self.engine = said.engine or engine_of(resource, work)
+
+    def accesses(self) -> Iterator[Op]:
+        """The call itself and what stands for its other accesses: reads before it, writes behind it."""
+        producer = self.work.role == "producer"
+        mine, others = (
+            (self.said.writes, self.said.reads) if producer else (self.said.reads, self.said.writes)
+        )
+        own = _own(mine, self.resource) if self.work.name else []
+        foreign = [(a, producer) for a in mine if a not in own] + [(a, not producer) for a in others]
+        op, behind = self.op, []
+        for access, writes in foreign:
+            made, argument = self._other(access, writes)
+            if argument:
+                op = replace(op, args=(*op.args, argument))
+            if writes:
+                behind.append(made)
+            else:
+                yield made
+        for number, access in enumerate(own):
+            touched = replace(
+                op, footprint=self._footprint(access, self.resource), stage=self._stage(access, op.stage)
+            )
+            yield touched if number == 0 else replace(touched, id=self._id(), results=())
+        if not own:
+            yield op
+        yield from behind
+
+    def _other(self, access: Access, writes: bool) -> tuple[Op, tuple[str, Token] | None]:
+        """An op for an access of another resource (or of its own in the other direction), and the view that it hands on."""
+        name = access.resource or self.resource.name
+        target = find_resource(self.whole.start, name)
+        if target is None:
+            raise AnnotationError(f'works."{self.key}": there is no resource {name!r}')
+        view = not writes and self.engine in BY_VIEW
+        verb = "written" if writes else "seen" if view else "read"
+        work = (
+            f"{verb}_by_{self.work.name}"
+            if name == self.resource.name
+            else f"{verb}_by_{self.op.target}_{self.work.name}"
+        )
+        results = (f"{work}_{self.op.target}",) if view else ()
+        self.whole.extra.setdefault(name, {}).setdefault(
+            work,
+            Work(
+                work,
+                "producer" if writes else "consumer",
+                self.engine if not view else None,
+                view,
+                returns=results,
+            ),
+        )
+        made = Op(
+            self._id(),
+            OpKind.WORK,
+            name,
+            work,
+            results=results,
+            stage=self._stage(access, None),
+            footprint=self._footprint(access, target),
+            source=self.op.source,
+        )
+        if not view:
+            return made, None
+        self.whole.inputs.setdefault((self.resource.name, self.work.name), {}).setdefault(results[0])
+        return made, (results[0], Token(results[0]))
+
+    def _footprint(self, access: Access, resource: Resource):
+        try:
+            return footprint_of(access, resource, self.task, dict(self.op.args), self.said.warp)
+        except FormulaError as error:
+            raise AnnotationError(f'works."{self.key}": {error} (at {self.op.id})') from None
+
+    def _stage(self, access: Access, otherwise):
+        if access.stage is None:
+            return otherwise
+        loops = {n.var: LoopVariable(n.var) for n in self.around if isinstance(n, Loop)}
+        known = {k: v for k, v in self.op.args if isinstance(v, int)}
+        try:
+            found = value_of(access.stage, loops | known)
+        except FormulaError as error:
+            raise AnnotationError(f'works."{self.key}": {error} (at {self.op.id})') from None
+        return evaluate(found, {}) if isinstance(found, int) else found
+
+    def sync(self, said: Sync) -> Node:
+        """An op for a synchronisation, in the blocks of its conditions."""
+        target, count = "", None
+        if said.group is not None:
+            target, count = self.whole.group(said.group), said.count
+            if said.op is not OpKind.GROUP_COMMIT:
+                count = said.count or 0
+        elif said.barrier:
+            target = self.whole.barrier(said.barrier)
+        node: Node = Op(self._id(), said.op, target, count=count, source=self.op.source)
+        loop = next((n.var for n in reversed(self.around) if isinstance(n, Loop) and n.kind == "domain"), "")
+        if said.lane:
+            node = self.guard(GuardKind.ELECT_LANE, [node])
+        if said.warp is not None:
+            node = self.guard(GuardKind.ELECT_WARP, [node], warp=said.warp)
+        if said.iteration:
+            node = self.guard(GuardKind(said.iteration), [node], loop=loop)
+        if said.every is not None:
+            node = self.guard(GuardKind.EVERY, [node], loop=loop, period=said.every, start=said.start)
+        if said.when or said.unless:
+            kind = GuardKind.WHEN_TRUE if said.when else GuardKind.WHEN_FALSE
+            node = self.guard(kind, [node], key=said.when or said.unless)
+        return node
+
+    def guard(self, kind: GuardKind, body: Iterable[Node], **fields) -> Guard:
+        """A guarded block around ``body``."""
+        return Guard(self._id(), kind, tuple(body), source=self.op.source, **fields)
+
+    @property
+    def key(self) -> str:
+        """What the file calls the work."""
+        return f"{self.resource.name}.{self.work.name}"
+
+    def _id(self) -> str:
+        self.count += 1
+        return f"{self.op.id}.{self.count}"
+
+
+def _own(accesses: Iterable[Access], resource: Resource) -> list[Access]:
+    return [a for a in accesses if a.resource in ("", resource.name)]
+
+
+def _holds(sync: Sync, op: Op) -> bool:
+    """Whether the call has the compile-time arguments that ``sync`` asks for."""
+    given = dict(op.args)
+    return all(name in given and given[name] == value for name, value in sync.arguments)

@@ -1,0 +1,113 @@
+"""Runs one script and writes down every manager that it builds. A process of its own: the script is its author's code.
+
+``python -m warpdraft.backends.nvidia_ts.capture REQUEST RESULTS``: REQUEST is JSON, RESULTS a file that gets a line of JSON
+for each manager, as soon as it is built, and a last one that says how the script ended.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import runpy
+import sys
+import traceback
+from dataclasses import asdict
+from typing import IO, Any
+
+from warpdraft.core.document import Document
+from warpdraft.core.store import dumps
+
+from . import host
+from .errors import ImportRefused
+from .opinion import Opinion
+from .trace import Trace
+
+
+def main() -> int:
+    """Carries out one request."""
+    request = json.loads(sys.argv[1])
+    named = os.environ.get(host.ARCH, "")
+    with open(sys.argv[2], "w", encoding="utf-8") as results:
+        ended = _run(request, named, results)
+        results.write(json.dumps({"ended": ended}) + "\n")
+    return 0
+
+
+def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
+    """How the script ended: "" if well."""
+    host.prepare()
+    try:
+        from .version import task_scheduling
+        from .watch import watching
+
+        task_scheduling()
+        host.finish()
+    except ImportRefused as error:
+        return f"!{error}"
+
+    def take(manager: Any, trace: Trace, opinion: Opinion | None) -> None:
+        _write(results, request, named, manager, trace, opinion)
+
+    with watching(take, bool(request["second_opinion"])):
+        try:
+            _start(request)
+        except SystemExit as end:
+            return "" if end.code in (None, 0) else f"ends with exit code {end.code}"
+        except ModuleNotFoundError as error:
+            return f"needs the module {error.name!r}, which is not installed{_where(error, request)}"
+        except BaseException as error:
+            text = " ".join(str(error).split())
+            return f"raises {type(error).__name__}{': ' if text else ''}{text:.300}{_where(error, request)}"
+    return ""
+
+
+def _start(request: dict[str, Any]) -> None:
+    script, function = request["script"], request["function"]
+    if not function:
+        sys.argv = [script, *request["arguments"]]
+        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+        runpy.run_path(script, run_name="__main__")
+        return
+    sys.argv = [script, *request["arguments"]]
+    sys.path.insert(0, os.getcwd())
+    builder: Any = importlib.import_module(script)
+    for part in function.split("."):
+        builder = getattr(builder, part)
+    builder(*request["arguments"])
+
+
+def _write(
+    results: IO[str],
+    request: dict[str, Any],
+    named: str,
+    manager: Any,
+    trace: Trace,
+    opinion: Opinion | None,
+) -> None:
+    from .manager import from_task_manager
+
+    line: dict[str, Any] = {"source": str(trace.lines[id(manager)])}
+    try:
+        target = request["target"] or (named if named.startswith("sm_") else "")
+        document: Document = from_task_manager(manager, name=request["name"], target=target, trace=trace)
+        line["document"] = dumps(document)
+    except ValueError as error:
+        line["refused"] = " ".join(str(error).split())
+    if opinion is not None:
+        line["opinion"] = asdict(opinion)
+    results.write(json.dumps(line) + "\n")
+    results.flush()
+
+
+def _where(error: BaseException, request: dict[str, Any]) -> str:
+    """The line of the script where ``error`` came up, if there is one."""
+    file = os.path.abspath(request["script"])
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"
+    own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == file]
+    return f" ({request['script']}:{own[-1].lineno})" if own else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

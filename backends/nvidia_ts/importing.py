@@ -1,0 +1,159 @@
+"""Imports the managers of a script: runs it in a process of its own, with a time limit, and reads what it wrote down."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from warpdraft.core.document import Document
+from warpdraft.core.equality import equal_schedules
+from warpdraft.core.store import loads
+
+from .annotations import AnnotationError, Annotations, beside, load_annotations
+from .apply import apply_annotations, unknown_names
+from .errors import ImportRefused
+from .opinion import Opinion
+from .version import installed
+
+TIME_LIMIT = 300.0  # seconds for a script, with starting the DSL and tracing its kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A manager as a ``document``, where it was built (``source``, "file:line"), and Task Scheduling's own ``opinion``, if
+    it was asked."""
+
+    document: Document
+    source: str
+    opinion: Opinion | None = None
+
+
+def import_script(
+    script: str,
+    arguments: Sequence[str] = (),
+    *,
+    annotations: str | os.PathLike[str] | None = None,
+    second_opinion: bool = False,
+    target: str = "",
+    time_limit: float = TIME_LIMIT,
+) -> tuple[Imported, ...]:
+    """The managers that ``script`` builds, in order, each schedule once. ``script`` is a path, or "module:function", a
+    function that builds managers.
+
+    It runs in a process of its own, where GPU calls of the host are stood in for; what it prints goes to standard error.
+    ``annotations``: an annotation file; None: the one beside the script, if there is one. ``target``: an architecture for
+    the documents; "": that of CUTE_DSL_ARCH, else what the pipelines need. Raises ImportRefused where the script fails
+    before it has built a manager, or builds none, and AnnotationError.
+    """
+    installed()
+    path, function = _parts(script)
+    found = load_annotations(annotations) if annotations is not None else _beside(path, function)
+    name = Path(path).stem if not function else path.rpartition(".")[2]
+    request = {
+        "script": path,
+        "function": function,
+        "arguments": list(arguments),
+        "second_opinion": second_opinion,
+        "target": target,
+        "name": name,
+    }
+    lines, ended = _captured(request, time_limit)
+    refused = next((line["refused"] for line in lines if "refused" in line), "")
+    managers = [line for line in lines if "document" in line]
+    if not managers:
+        raise ImportRefused(f"{script}: {refused or ended or 'builds no TaskManager of Task Scheduling'}")
+    for line in [refused and f"a manager was left out: {refused}", ended]:
+        if line:
+            print(f"warpdraft: {script}: {line}", file=sys.stderr)
+    return _named(_once([(line, loads(line["document"], line["source"])) for line in managers], found))
+
+
+def _parts(script: str) -> tuple[str, str]:
+    """("path", "") or ("module", "function"). Raises ImportRefused."""
+    module, colon, function = script.rpartition(":")
+    if colon and not os.path.exists(script):
+        if not function.replace(".", "").isidentifier() or not module.replace(".", "").isidentifier():
+            raise ImportRefused(f"{script}: give a script, or module:function")
+        return module, function
+    if not os.path.isfile(script):
+        raise ImportRefused(f"{script}: {'is a folder' if os.path.isdir(script) else 'no such file'}")
+    return script, ""
+
+
+def _beside(path: str, function: str) -> Annotations:
+    file = beside(path)
+    return load_annotations(file) if not function and file.is_file() else Annotations()
+
+
+def _captured(request: dict[str, Any], time_limit: float) -> tuple[list[dict[str, Any]], str]:
+    """What the script built, and how it ended ("": well)."""
+    with tempfile.TemporaryDirectory(prefix="warpdraft_ts_") as folder:
+        results = os.path.join(folder, "results.jsonl")
+        command = [sys.executable, "-m", f"{__package__}.capture", json.dumps(request), results]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        late = False
+        try:
+            printed, _ = process.communicate(timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        text = printed.decode(errors="replace")
+        sys.stderr.write(text)
+        lines = _read(results)
+    ended = next((line["ended"] for line in lines if "ended" in line), None)
+    if ended is None:
+        ended = (
+            f"was stopped after {time_limit:g} s"
+            if late
+            else f"ended its process (exit code {process.returncode})"
+        )
+    if ended.startswith("!"):
+        raise ImportRefused(ended[1:])
+    said = text.strip().splitlines()
+    if ended.startswith("ends with exit code") and said:
+        ended = f"{ended}: {said[-1].strip():.200}"
+    return lines, ended
+
+
+def _read(results: str) -> list[dict[str, Any]]:
+    try:
+        with open(results, encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+    except OSError:
+        return []
+
+
+def _once(managers: list[tuple[dict[str, Any], Document]], annotations: Annotations) -> list[Imported]:
+    """Each schedule once, with its annotations: a kernel that is traced twice builds its managers twice."""
+    unknown = unknown_names([d for _, d in managers], annotations)
+    if unknown:
+        raise AnnotationError(f"annotations: {unknown}")
+    found: list[Imported] = []
+    for line, read in managers:
+        document = apply_annotations(read, annotations)
+        if not any(equal_schedules(document, other.document) for other in found):
+            opinion = Opinion(**line["opinion"]) if "opinion" in line else None
+            found.append(Imported(document, line["source"], opinion))
+    return found
+
+
+def _named(managers: list[Imported]) -> tuple[Imported, ...]:
+    """The second of several is called name_2, and so on."""
+    return tuple(
+        replace(m, document=replace(m.document, name=f"{m.document.name}_{i}")) if i > 1 else m
+        for i, m in enumerate(managers, 1)
+    )

@@ -1,0 +1,54 @@
+"""Where Task Scheduling has put each allocation, and what resources say of the memory that they occupy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from warpdraft.core.document import Document, Resource, Space, Storage
+
+from .resources import Resources
+
+SPACES = {"smem": Space.SMEM, "shared": Space.SMEM, "tmem": Space.TMEM}
+
+
+def places(document: Document, resources: Resources) -> tuple[Document, list[str]]:
+    """``document`` with the places that its layout would not choose anyway, and what of them cannot be represented."""
+    gaps: list[str] = []
+    declared = {resources[t].name: found for t in resources.theirs if (found := _ranges(t))}
+    records = tuple(
+        _declared(r, declared[r.name], gaps) if r.name in declared else r for r in document.resources
+    )
+    return replace(document, resources=records), gaps
+
+
+def _ranges(theirs: Any) -> list[tuple[str, int, int]]:
+    """What the resource says it occupies: (space, first, end), in bytes or columns."""
+    return [(str(space).lower(), int(low), int(high)) for space, low, high in theirs.physical_ranges()]
+
+
+def _declared(record: Resource, ranges: list[tuple[str, int, int]], gaps: list[str]) -> Resource:
+    """``record`` at the place that its ``physical_ranges`` name."""
+    (space, low, high), *more = sorted(ranges, key=lambda r: r[1:])
+    for other, first, end in more:
+        if other != space or first > high:
+            gaps.append(f"{record.name} occupies several ranges of memory")
+            return record
+        high = max(high, end)
+    known = SPACES.get(space)
+    if known is None:
+        gaps.append(f"{record.name} occupies {space!r}, which is no memory that is known")
+        return record
+    stages = record.pipeline.stages if record.pipeline else record.storage.stages if record.storage else 1
+    if (high - low) % stages:
+        gaps.append(
+            f"{record.name} occupies {high - low} of {space}, which {stages} stages cannot share equally"
+        )
+        return record
+    size = (high - low) // stages
+    storage = record.storage or Storage(size, stages, 1)
+    if storage.bytes != size:
+        storage = replace(storage, bytes=size, parts=())
+    return replace(
+        record, space=known, storage=replace(storage, stages=stages, offset=low, alias="", phase=0)
+    )

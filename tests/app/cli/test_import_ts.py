@@ -1,0 +1,109 @@
+"""`warpdraft import-ts`: what it prints and saves, and what it says of scripts that fail."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from warpdraft.app.cli import main
+from warpdraft.core.store import load
+
+SCRIPTS = Path(__file__).parents[2] / "backends" / "nvidia_ts" / "scripts"
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("nvidia_cutlass_dsl") is None,
+        reason="the CuTe DSL is not installed (pip install 'warpdraft[cutedsl]')",
+    ),
+    pytest.mark.xdist_group("nvidia_ts"),
+]
+
+
+@pytest.fixture
+def import_ts(capfd, monkeypatch):
+    """Runs the command in this process; the script runs in another all the same."""
+
+    def run(*words, cwd=None):
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        code = main(["import-ts", *map(str, words)])
+        return SimpleNamespace(
+            returncode=code, **dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True))
+        )
+
+    return run
+
+
+def test_managers_are_checked_and_saved_beside_task_scheduling_s_opinion(import_ts, tmp_path):
+    done = import_ts(
+        SCRIPTS / "groups.py", "Merge", "Fork", "--second-opinion", "--json", "-o", tmp_path / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert (first["document"], second["document"], first["verdict"]) == ("groups", "groups_2", "safe")
+    assert first["task_scheduling"]["verdict"] == "accepted" and first["task_scheduling"]["states"] > 0
+    assert "a.load" in first["scope"]["defaults"] and "parts.py:" in first["source"]
+    saved = load(tmp_path / "out" / "groups_2.warpdraft.json")
+    assert saved.pipeline_groups[0].mode == "Fork"
+
+
+def test_one_of_several_and_what_differs(import_ts, tmp_path):
+    (tmp_path / "parts.py").write_text((SCRIPTS / "parts.py").read_text())
+    both = (SCRIPTS / "split_consumer.py").read_text().replace("    build()", "    build()\n    other()")
+    (tmp_path / "both.py").write_text(
+        both.replace("if __name__", "def other():\n    from one import build\n    build()\n\n\nif __name__")
+    )
+    (tmp_path / "one.py").write_text((SCRIPTS / "tma_async.py").read_text())
+    script = tmp_path / "both.py"
+    done = import_ts(script, "--second-opinion", "--manager", "both", "-o", tmp_path / "it.warpdraft.json")
+    assert done.returncode == 0, done.stderr
+    assert "both: safe assuming defaults for 8 works" in done.stdout and "both_2" not in done.stdout
+    assert "Task Scheduling: rejected" in done.stdout and "they differ: it rejects" in done.stdout
+    assert (tmp_path / "it.warpdraft.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\nraise ValueError('no\\nway')", "script.py: raises ValueError: no way (script.py:2)"),
+        ("import not_there", "script.py: needs the module 'not_there', which is not installed (script.py:1)"),
+        ("print('hello')", "script.py: builds no TaskManager of Task Scheduling"),
+        (
+            "import argparse\nargparse.ArgumentParser().parse_args()",
+            "script.py: ends with exit code 2: script.py: error: unrecognized arguments: --size 3",
+        ),
+        ("import os\nos._exit(7)", "script.py: ended its process (exit code 7)"),
+        ("def f(:", "script.py: raises SyntaxError"),
+    ],
+)
+def test_scripts_that_fail(import_ts, tmp_path, text, message):
+    (tmp_path / "script.py").write_text(text)
+    done = import_ts("script.py", "--size", "3", cwd=tmp_path)
+    last = done.stderr.strip().splitlines()[-1]
+    assert (done.returncode, done.stdout) == (2, "") and last.startswith(f"warpdraft: {message}"), done.stderr
+
+
+def test_a_script_that_does_not_end(import_ts, tmp_path):
+    (tmp_path / "script.py").write_text("while True: pass")
+    done = import_ts("script.py", "--time-limit", "12", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "warpdraft: script.py: was stopped after 12 s\n")
+
+
+def test_what_is_not_there(import_ts, tmp_path):
+    for words, message in (
+        (("none.py",), "none.py: no such file"),
+        ((tmp_path,), "is a folder"),
+        (("a b:c",), "give a script, or module:function"),
+        ((), "takes a script, or module:function"),
+        (("x.py", "--time-limit", "0"), "must be more than 0"),
+    ):
+        done = import_ts(*words, cwd=tmp_path)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_a_function_of_a_module(import_ts, tmp_path):
+    for name in ("parts", "pdl"):
+        (tmp_path / f"{name}.py").write_text((SCRIPTS / f"{name}.py").read_text())
+    done = import_ts("pdl:build", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("pdl: safe"), done.stderr
