@@ -3,113 +3,10 @@ which are safe by themselves. Each is built by its name."""
 
 import sys
 
-from cutlass.experimental.task_scheduling import domain_loop, schedule, when_false, when_true, work_tile_loop
-from cutlass.experimental.task_scheduling.memory import SmemAllocator
+from cases_kit import Length, Sized, channel, filling, once, pair, ring, sized, traced, using
+from cutlass.experimental.task_scheduling import domain_loop, work_tile_loop
 from cutlass.experimental.task_scheduling.resources import WorkQueue
-from cutlass.experimental.task_scheduling.task import Task
-from parts import (
-    Out,
-    Smem,
-    State,
-    async_async,
-    managed,
-    next_tile,
-    role,
-    static_queue,
-    tma_async,
-    tma_umma,
-)
-from parts import Tmem as Accumulator
-
-
-class Sized(Task):
-    """As many iterations as only a running kernel knows."""
-
-    length = None
-
-    def get_domain(self, tile_coord):
-        return self.length
-
-
-def sized(length, name, first, count, sources, sinks, traced):
-    task = Sized(sources, sinks, first, count, schedule=traced, name=name)
-    task.length = length
-    return task
-
-
-class Length:
-    """A number that is known only at run time."""
-
-
-def traced(body, *resources):
-    """A schedule of ``body`` on ``resources``."""
-    names = [f"r{i}" for i in range(len(resources))]
-    space = {"body": body}
-    exec(f"def traced({', '.join(names)}):\n    body({', '.join(names)})", space)
-    return schedule(space["traced"])(*resources)
-
-
-def once(*resources):
-    """A domain loop that does nothing: a schedule needs one."""
-    with domain_loop(0, 0):
-        pass
-
-
-def channel(stages=2, name="x", producers=1, consumers=1, **more):
-    return Smem(name=name, size=1024, pipeline_config=async_async(stages, producers, consumers, **more))
-
-
-def ring(stages=2, name="x", consumers=1, **more):
-    return Smem(name=name, size=1024, pipeline_config=tma_async(stages, consumers, nbytes=1024, **more))
-
-
-def filling(trips):
-    def body(x):
-        with domain_loop(0, trips):
-            x.acquire()
-            x.fill()
-            x.commit()
-
-    return body
-
-
-def using(trips):
-    def body(x):
-        with domain_loop(0, trips):
-            x.wait()
-            x.read()
-            x.release()
-
-    return body
-
-
-def aliased(*groups):
-    """All of them at one place."""
-    smem = SmemAllocator()
-    smem.add_alias_group([[r.allocation] for r in groups])
-    smem.compute_layout()
-    return smem
-
-
-def p01():
-    scratch, out = Smem(name="scratch", size=1024), Out(name="out")
-
-    def write(s):
-        once()
-        s.fill()
-
-    def read(s, o):
-        once()
-        s.read()
-        o.store()
-
-    return managed(
-        [
-            role("writer", 0, 1, [], [scratch], traced(write, scratch)),
-            role("reader", 4, 1, [scratch], [out], traced(read, scratch, out)),
-        ],
-        {scratch: [], out: [scratch]},
-    )
+from parts import managed, next_tile, role, static_queue
 
 
 def p02(make=channel):
@@ -154,10 +51,6 @@ def p04():
             x.release()
 
     return pair(x, traced(filling(8), x), traced(read, x))
-
-
-def pair(x, write, read, first=4):
-    return managed([role("load", 0, 1, [], [x], write), role("use", first, 1, [x], [], read)], {x: []})
 
 
 def p06():
@@ -244,41 +137,6 @@ def p08(same=False):
     )
 
 
-def p09():
-    x, y = ring(1, "x"), ring(1, "y")
-
-    def load(x, y):
-        with domain_loop(0, 4):
-            with when_true(None, key="even"):
-                x.acquire()
-                x.fill()
-                x.commit()
-            with when_false(None, key="even"):
-                y.acquire()
-                y.fill()
-                y.commit()
-
-    def use(x, y):
-        with domain_loop(0, 4):
-            with when_true(None, key="even"):
-                x.wait()
-                x.read()
-                x.release()
-            with when_false(None, key="even"):
-                y.wait()
-                y.read()
-                y.release()
-
-    return managed(
-        [
-            role("load", 0, 1, [], [x, y], traced(load, x, y)),
-            role("use", 4, 1, [x, y], [], traced(use, x, y)),
-        ],
-        {x: [], y: []},
-        smem_allocator=aliased(x, y),
-    )
-
-
 def p11():
     x = ring(consumers=2)
     return managed(
@@ -288,45 +146,6 @@ def p11():
             role("short", 8, 1, [x], [], traced(using(2), x)),
         ],
         {x: []},
-    )
-
-
-def p14():
-    rings, acc = (
-        [Smem(name=n, size=1024, pipeline_config=tma_umma(3, nbytes=1024)) for n in "abcd"],
-        Accumulator(name="acc"),
-    )
-    scratch = Smem(name="scratch", size=1024)
-
-    def mma(a, b, c, d, acc):
-        with domain_loop(0, 8):
-            for r in (a, b, c, d):
-                r.wait()
-                r.read()
-            acc.accumulate()
-            for r in (a, b, c, d):
-                r.release()
-
-    def tail(s):
-        once()
-        s.scribble()
-
-    smem = SmemAllocator()
-    for r in rings[:3]:
-        smem.add_resource(r)
-    smem.add_alias_group([[rings[3].allocation], [scratch.allocation]])
-    smem.compute_layout()
-    scratch.allocation.offset = rings[3].allocation.offset + 2048
-    scratch.physical_ranges = lambda: [("smem", scratch.allocation.offset, scratch.allocation.offset + 1024)]
-    loads = [role(f"load_{r.name}", i, 1, [], [r], traced(filling(8), r)) for i, r in enumerate(rings)]
-    return managed(
-        [
-            *loads,
-            role("mma", 4, 1, rings, [acc], traced(mma, *rings, acc)),
-            role("tail", 8, 1, [], [scratch], traced(tail, scratch)),
-        ],
-        {acc: rings, scratch: []},
-        smem_allocator=smem,
     )
 
 
@@ -368,51 +187,6 @@ def p15():
     )
 
 
-def p17():
-    scratch = Smem(name="scratch", size=1024)
-
-    def body(s, t):
-        once()
-        s.fill()
-        t.decide()
-        s.read()
-
-    state = State(name="state")
-    return managed(
-        [role("warps", 0, 4, [scratch, state], [scratch], traced(body, scratch, state))],
-        {scratch: [state]},
-    )
-
-
-def p18():
-    from cutlass.experimental.task_scheduling.resources import PipelineConfig
-    from parts import group
-
-    config = PipelineConfig.create_async_umma_pipeline_cfg(2, group(128), group(1), None)
-    x, acc = Smem(name="x", size=1024, pipeline_config=config), Accumulator(name="acc")
-
-    def write(x):
-        with domain_loop(0, 4):
-            x.acquire()
-            x.scribble()
-            x.commit()
-
-    def mma(x, acc):
-        with domain_loop(0, 4):
-            x.wait()
-            desc = x.describe()
-            acc.mma(desc=desc)
-            x.release()
-
-    return managed(
-        [
-            role("write", 0, 4, [], [x], traced(write, x)),
-            role("mma", 4, 1, [x], [acc], traced(mma, x, acc)),
-        ],
-        {x: [], acc: [x]},
-    )
-
-
 def p19():
     x = channel()
     return pair(x, traced(filling(8), x), traced(using(8), x), first=0)
@@ -432,76 +206,6 @@ def p21():
     return pair(x, traced(filling(4), x), traced(read, x))
 
 
-def p22():
-    a, b = Smem(name="a", size=1024), Smem(name="b", size=1024)
-    outs = [Out(name=f"out_{n}") for n in "ab"]
-
-    def read(x, out):
-        once()
-        x.read()
-        out.store()
-
-    return managed(
-        [
-            role("one", 0, 1, [a], [outs[0]], traced(read, a, outs[0])),
-            role("two", 4, 1, [b], [outs[1]], traced(read, b, outs[1])),
-        ],
-        {outs[0]: [a], outs[1]: [b]},
-        smem_allocator=aliased(a, b),
-    )
-
-
-def p23():
-    x = Smem(name="x", size=1024, pipeline_config=tma_umma(1, nbytes=1024))
-    acc, over = Accumulator(name="acc"), Smem(name="over", size=1024)
-
-    def mma(x, acc, over):
-        once()
-        x.wait()
-        desc = x.describe()
-        acc.mma(desc=desc)
-        over.scribble()
-        x.release()
-
-    def load(x):
-        once()
-        x.acquire()
-        x.fill()
-        x.commit()
-
-    return managed(
-        [
-            role("load", 0, 1, [], [x], traced(load, x)),
-            role("mma", 4, 1, [x], [acc, over], traced(mma, x, acc, over)),
-        ],
-        {x: [], acc: [x], over: [x]},
-        smem_allocator=aliased(x, over),
-    )
-
-
-def p24():
-    x, y = Smem(name="x", size=1024), Smem(name="y", size=1024)
-
-    def first(x):
-        once()
-        x.scribble()
-        x.read()
-
-    def second(y):
-        once()
-        y.scribble()
-        y.read()
-
-    return managed(
-        [
-            role("first", 0, 1, [x], [x], traced(first, x)),
-            role("second", 4, 1, [y], [y], traced(second, y)),
-        ],
-        {x: [], y: []},
-        smem_allocator=aliased(x, y),
-    )
-
-
 def p26():
     x = channel(producers=4, consumers=4)
     return managed(
@@ -510,25 +214,6 @@ def p26():
             role("use", 4, 4, [x], [], traced(using(4), x), num_registers=128),
         ],
         {x: []},
-    )
-
-
-def p28():
-    x, y, n = Smem(name="x", size=1024), Smem(name="y", size=1024), Length()
-    out = Out(name="out")
-
-    def body(x, y, out):
-        with domain_loop(1, Sized.get_domain):
-            x.scribble()
-            x.read()
-            out.store()
-            y.scribble()
-            y.read()
-
-    return managed(
-        [sized(n, "store", 0, 1, [x, y], [x, y, out], traced(body, x, y, out))],
-        {x: [], y: [], out: [x, y]},
-        smem_allocator=aliased(x, y),
     )
 
 
