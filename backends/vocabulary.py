@@ -74,6 +74,7 @@ BODIES = {
             Parameter("band", INTEGER, default=BAND_WITHOUT_QUEUE),
             Parameter("parts", INTEGERS, 2, default=(1, 1)),
             Parameter("part", PLACE, 2, default=(0, 0)),
+            Parameter("splits", INTEGER, default=1),
         ),
     ),
     "sm90.tma_load": Body(Engine.TMA, COPY),
@@ -83,7 +84,9 @@ BODIES = {
     "sm90.add_tile": Body(Engine.WARP, targets=HOPPER),
     "sm90.activate": Body(Engine.WARP, (Parameter("function", WORD, words=ACTIVATIONS),), HOPPER),
     "sm90.store_fragment": Body(Engine.WARP, targets=HOPPER),
-    "sm90.bulk_store": Body(Engine.BULK_STORE, COPY),
+    "sm90.bulk_store": Body(
+        Engine.BULK_STORE, (*COPY, Parameter("reduce", WORD, default="", words=("", "add")))
+    ),
     "sm100.tcgen05_mma": Body(Engine.TCGEN05, MMA, BLACKWELL),
     "sm100.tmem_load": Body(Engine.TCGEN05_LD, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
     "sm100.store_fragment": Body(Engine.WARP, targets=BLACKWELL),
@@ -167,6 +170,23 @@ def output_tile(parameters: Parameters) -> tuple[int, int]:
     return tile[:2]
 
 
+def splits_of(document: Document) -> int:
+    """Into how many parts the sums over k are cut, each a work tile of its own. Raises StockError."""
+    works = (work for r in document.resources for work in r.works if work.body == "sm90.tile_coords")
+    found = {read(work, "splits") for work in works} or {1}
+    if len(found) > 1:
+        raise StockError(f"all tile coordinates must have the same splits, not {sorted(found)}")
+    return found.pop()
+
+
+def added_tensors(document: Document) -> tuple[str, ...]:
+    """The tensors that tiles are added to: they must be zero at the start. Raises StockError."""
+    works = (
+        w for r in document.resources for w in r.works if w.body == "sm90.bulk_store" and read(w, "reduce")
+    )
+    return tuple(dict.fromkeys(read(work, "tensor") for work in works))
+
+
 def whole_grid(document: Document, kernel: Kernel) -> Integer | None:
     """The CTAs that `sm90.tile_coords` divides the output among: whole clusters. None where nothing uses it."""
     if not any(work.body == "sm90.tile_coords" for r in document.resources for work in r.works):
@@ -177,8 +197,9 @@ def whole_grid(document: Document, kernel: Kernel) -> Integer | None:
         raise StockError("tile coordinates need an output tensor")
     (*batch, rows, columns), (tall, wide) = out.shape, output_tile(kernel.parameters)
     tiles = ceil_div(rows, tall * pairs * m), ceil_div(columns, wide * n)
-    factors = *batch, *tiles, cluster_size(document)
-    return reduce(mul, [f for f in factors if f != 1], 1)
+    factors = *batch, splits_of(document), *tiles, cluster_size(document)
+    factors = [factor for factor in factors if factor != 1]
+    return reduce(mul, factors) if factors else 1
 
 
 def accumulator_tile(document: Document) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from warpdraft.core.document import Loop
 from warpdraft.core.expressions import Integer, Symbol, symbols_of
 from warpdraft.core.tree import walk
 
-from ..vocabulary import ACTIVATIONS, StockError, minimums, whole_grid
+from ..vocabulary import ACTIVATIONS, StockError, added_tensors, minimums, whole_grid
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions
 from .module import Module
@@ -73,6 +73,7 @@ def checks(module: Module) -> Iterator[Statement]:
     yield assign("LIBRARY", text(stock.library))
     yield assign("LIBRARY_CAPTURED", expression(stock.captured))
     yield assign("CLUSTER", module.cluster.size)
+    yield assign("ADDED", _strings(_added(module)))
     yield assign("ORDERS", mapping({t.name: t.order for t in kernel.tensors}))
     yield assign("PARAMETERS", mapping({t.parameter: text(t.constant) for t in module.types.values()}))
     yield assign("SIZES", mapping(dict(kernel.sizes)))
@@ -93,6 +94,13 @@ def _activation(module: Module) -> str:
     if name not in ("", *ACTIVATIONS):
         raise LoweringError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
     return name
+
+
+def _added(module: Module) -> tuple[str, ...]:
+    try:
+        return added_tensors(module.document)
+    except StockError as error:
+        raise LoweringError(str(error)) from None
 
 
 def _reference(name: str, inputs: int, outputs: int) -> Iterator[Statement]:

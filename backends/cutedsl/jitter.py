@@ -13,6 +13,7 @@ import cutlass
 from cutlass import Int32, Uint32, cute
 
 from .selfcheck import (  # for linters: a module has them beside this
+    clear,
     fakes,
     make_tensors,
     multiprocessors,
@@ -74,6 +75,7 @@ def bind(kernel, tensors, seed=0):
     arguments = views(tensors)
 
     def start(keep=tensors):  # the arguments hold addresses only
+        clear(tensors)
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
         kernel(*arguments, cutlass.Int32(seed), cutlass.Int32(sms), stream)
 

@@ -122,7 +122,7 @@ def _docstring(module: Module, heading: str) -> str:
     return f'"""{escaped}\n"""'
 
 
-WAITS = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT)
+WAITS = (OpKind.ACQUIRE, OpKind.WAIT, OpKind.MBARRIER_WAIT, OpKind.PRODUCER_TAIL)
 CONSTANTS = {
     "": (),
     "watchdog": (("DEADLINE", "ns that a wait may take"), ("CTAS", "that have room for a record")),

@@ -13,7 +13,7 @@ from warpdraft.core.machine import Machine
 from warpdraft.core.routes import Routes
 from warpdraft.core.tree import walk
 
-from ..vocabulary import TARGETS, StockError, output_tile
+from ..vocabulary import TARGETS, StockError, output_tile, splits_of
 from .clusters import Cluster
 from .dtypes import Typed, types_of
 from .errors import LoweringError
@@ -60,7 +60,7 @@ class TileGrid:
     band: int
     by_band: str
     by_last: str
-    by_plane: str  # tiles of one matrix of a batch; "" without a batch
+    by_plane: str  # tiles of one matrix of a batch, or of one part of the sums; "" without either
 
 
 @dataclass
@@ -182,13 +182,15 @@ class Module:
                 return tensor
         raise LoweringError(f"the kernel has no tensor {name!r}", op)
 
-    def tma(self, tensor: str, view: SmemView, store: bool, multicast: int = 0) -> TmaTensor:
+    def tma(
+        self, tensor: str, view: SmemView, store: bool, multicast: int = 0, reduce: str = ""
+    ) -> TmaTensor:
         """The atom that copies one stage of ``view`` from (to, if ``store``) a tile of ``tensor``; with ``multicast``, one
-        of so many equal parts of it to several CTAs of the cluster."""
-        key = ("tma", tensor, view.key, store, multicast)
-        return self._once(key, lambda: self._make_tma(tensor, view, store, multicast))
+        of so many equal parts of it to several CTAs of the cluster; with ``reduce``, it is added to the tile."""
+        key = ("tma", tensor, view.key, store, multicast, reduce)
+        return self._once(key, lambda: self._make_tma(tensor, view, store, multicast, reduce))
 
-    def _make_tma(self, tensor: str, view: SmemView, store: bool, multicast: int) -> TmaTensor:
+    def _make_tma(self, tensor: str, view: SmemView, store: bool, multicast: int, reduce: str) -> TmaTensor:
         atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
         position = [t.name for t in self.kernel.tensors].index(tensor)
         rank = len(self.kernel.tensors[position].shape)
@@ -196,9 +198,10 @@ class Module:
             raise LoweringError(f"tensor {tensor!r} has one dimension; bulk tensor copies are of tiles")
         whole = expression(self.variables[tensor])
         kind = "S2G" if store else "G2SMulticast" if multicast else "G2S"
+        operation = f"cpasync.Copy{'Reduce' if reduce else ''}BulkTensorTile{kind}Op"
         made = call(
             "cpasync.make_tiled_tma_atom",
-            call(f"cpasync.CopyBulkTensorTile{kind}Op"),
+            call(operation),
             call("batch_last", whole) if rank == 3 else whole,
             view.stage_layout(),
             view.tile,
@@ -243,6 +246,11 @@ class Module:
         return found
 
     # -- tiles
+    @property
+    def batched(self) -> bool:
+        """Whether the output is a batch of matrices."""
+        return any(t.role == "out" and len(t.shape) == 3 for t in self.kernel.tensors)
+
     def tile_count(self) -> str:
         """The number of work tiles that clusters (of one CTA, mostly) take, on the host and in the kernel."""
         name, count = "tile_count", binary(self.host_value(self.kernel.grid), "//", self.cluster.size)
@@ -269,7 +277,7 @@ class Module:
         by_band = self._host("by_band", call(divisor, binary(n_tiles, "*", band)))
         by_last = self._host("by_last", call(divisor, last))
         by_plane = ""
-        if len(out.shape) == 3:
+        if len(out.shape) == 3 or splits_of(self.document) > 1:
             by_plane = self._host("by_plane", call(divisor, binary(m_tiles, "*", n_tiles)))
             self._argument(by_plane, "cute.FastDivmodDivisorV2")
         self._argument(m_tiles, "Int32")

@@ -10,7 +10,7 @@ from warpdraft.core.cursors import CLOSES, moved_cursor
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
-from warpdraft.core.tree import find_target, ops_of, walk
+from warpdraft.core.tree import find_target, ops_of
 
 from .clusters import Sets
 from .errors import LoweringError
@@ -120,15 +120,18 @@ def _release(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     return (*_signal(task, op, signal, barrier, reached), *_moved(task, op, resource))
 
 
-def lower_drain(task: TaskBuilder, op: Op) -> Statement:
-    """At the end of a task: waits until the stages that it filled are free, since other CTAs arrive on their barriers.
-    ``op`` is the task's last commit."""
-    resource = task.resource(op)
+def lower_drain(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
+    """Waits until all stages that the task has filled are free; its own cursor stays. ``op``: what says so, or the task's
+    last commit, where it ends and other CTAs may still arrive on its barriers."""
     cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
-    turn = task.names.new("drained")
-    wait = Line(call("op.acquire", text(op.id), ring, cursor, turn), op=op.id)
+    turn, tail = task.names.new("drained"), task.names.new(f"{resource.name}_tail")
+    step = binary(binary(task.step, "*", resource.pipeline.stages), "+", turn)
+    wait = Line(call("op.acquire", text(op.id), ring, tail, step), op=op.id)
     stages = call("cutlass.range", resource.pipeline.stages, unroll=1)
-    return For(expression(turn), stages, (wait, run(f"{cursor}.advance")), "other CTAs may still arrive")
+    return (
+        assign(tail, call(f"{cursor}.clone")),
+        For(expression(turn), stages, (wait, run(f"{tail}.advance")), "until every stage is free"),
+    )
 
 
 def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression, reached: Sets) -> Lowered:
@@ -268,24 +271,14 @@ def _registers(grow: str) -> Callable[[TaskBuilder, Op], Lowered]:
     return lower
 
 
-def _tail(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
-    """Waits for each stage in turn; that moves the cursor, so it stands behind all that goes by it."""
-    behind = task.task.body[next((i for i, n in enumerate(task.task.body) if n is op), -1) + 1 :]
-    if op not in task.task.body or any(o.target == resource.name for o in walk(behind) if isinstance(o, Op)):
-        raise LoweringError("producer_tail is lowered at the end of a task only, behind all its loops", op.id)
-    cursor, ring = task.cursor(resource, "commit"), task.module.storage.rings[resource.name]
-    acquired = Line(task.operation("acquire", op, ring, cursor), op=op.id)
-    return (acquired, run(f"{cursor}.advance")) * resource.pipeline.stages
-
-
 PIPELINE: dict[OpKind, Callable[[TaskBuilder, Op, Resource], Lowered]] = {
     OpKind.ACQUIRE: _acquire,
     OpKind.COMMIT: _commit,
     OpKind.WAIT: _wait,
     OpKind.RELEASE: _release,
+    OpKind.PRODUCER_TAIL: lower_drain,
     OpKind.TRY_ACQUIRE: _try("try_acquire", "acquire"),
     OpKind.TRY_WAIT: _try("try_wait", "wait"),
-    OpKind.PRODUCER_TAIL: _tail,
 }
 TARGETS = {
     OpKind.WGMMA_FENCE: ("sm_90a",),

@@ -16,6 +16,7 @@ import cutlass
 from cutlass import Int32, Int64, cute
 
 from .selfcheck import (  # for linters: a module has them beside this
+    clear,
     fakes,
     make_tensors,
     multiprocessors,
@@ -95,6 +96,7 @@ def bind(kernel, tensors):
     records = pointer(device_records().data_ptr())
 
     def start(keep=tensors):  # the arguments hold addresses only
+        clear(tensors)
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
         kernel(*arguments, records, cutlass.Int32(sms), stream)
 

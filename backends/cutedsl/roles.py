@@ -107,11 +107,11 @@ def _drains(builder: TaskBuilder) -> Iterator[Statement]:
     for warp, op in drains(builder.module, task):
         warps.setdefault(op, []).append(warp)
     for op, of in warps.items():
-        drain = lower_drain(builder, op)
+        drain = lower_drain(builder, op, builder.resource(op))
         if len(of) == task.num_warps:
-            yield drain
+            yield from drain
         else:
-            yield from (If(((compare("warp_idx", "==", task.warp_idx + warp), (drain,)),)) for warp in of)
+            yield from (If(((compare("warp_idx", "==", task.warp_idx + warp), drain),)) for warp in of)
 
 
 def _tests(role: Role, task: Task) -> list[Expression]:

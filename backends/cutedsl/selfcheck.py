@@ -16,7 +16,7 @@ import cutlass
 from cutlass import cute
 
 NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE = "", "sm_90a", {}, (), (), cutlass.Float16
-LIBRARY, LIBRARY_CAPTURED, CLUSTER, ORDERS, PARAMETERS = "", True, 1, {}, {}
+LIBRARY, LIBRARY_CAPTURED, CLUSTER, ORDERS, PARAMETERS, ADDED = "", True, 1, {}, {}, ()
 DTYPES = {
     "fp16": cutlass.Float16,
     "bf16": cutlass.BFloat16,
@@ -84,6 +84,13 @@ def multiprocessors():
     return torch.cuda.get_device_properties(0).multi_processor_count
 
 
+def clear(tensors):
+    """Zero what the kernel adds to."""
+    for name, tensor in zip(INPUTS + OUTPUTS, tensors, strict=True):
+        if name in ADDED:
+            tensor.zero_()
+
+
 def bind(kernel, tensors):
     """A function that launches the kernel on contiguous torch tensors, on torch's current stream."""
     import torch
@@ -92,6 +99,7 @@ def bind(kernel, tensors):
     arguments = views(tensors)
 
     def start(keep=tensors):  # the arguments hold addresses only
+        clear(tensors)
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
         kernel(*arguments, cutlass.Int32(sms), stream)
 

@@ -15,7 +15,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import Int32, cute
 
-from .selfcheck import fakes, multiprocessors, views  # for linters: a module has it beside this
+from .selfcheck import clear, fakes, multiprocessors, views  # for linters: a module has it beside this
 
 NAME, ARCH, INPUTS, OUTPUTS, OPS, DTYPE, WARPS = "", "sm_90a", (), (), (), cutlass.Float16, 4
 DEADLINE = 200_000_000  # ns
@@ -91,6 +91,7 @@ def bind(kernel, tensors):
     records = pointer(host_records().data_ptr())
 
     def start(keep=tensors):  # the arguments hold addresses only
+        clear(tensors)
         stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
         kernel(*arguments, records, cutlass.Int32(sms), stream)
 

@@ -11,6 +11,7 @@ import numpy as np
 from warpdraft.core.document import Loop, Op, Resource, Task, Work
 from warpdraft.core.expressions import evaluate
 from warpdraft.core.footprints import stage_bytes
+from warpdraft.core.unroll import trip_count
 
 from .. import vocabulary
 from .dtypes import Dtype
@@ -212,6 +213,11 @@ class Call:
             if loop.kind == kind:
                 return evaluate(loop.start, self.values) + i * evaluate(loop.step, self.values)
         return None
+
+    def trips(self, kind: str) -> int:
+        """How often the innermost loop of this kind runs."""
+        loop = next(loop for loop, _ in reversed(self.loops) if loop.kind == kind)
+        return trip_count(loop, self.values)
 
     def first_iteration(self) -> bool:
         """Whether this is the first iteration of the innermost domain loop (or outside of one)."""

@@ -24,7 +24,7 @@ from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import walk
 
-from ..vocabulary import StockError, minimums, output_tile, whole_grid
+from ..vocabulary import StockError, added_tensors, minimums, output_tile, whole_grid
 from .dtypes import Dtype, dtype_of, encode
 from .outcome import EmulationError
 
@@ -139,7 +139,7 @@ def prepare(
         if type(value) is not int:
             raise EmulationError(f"size {name} must be an integer, not {value!r}")
     random = np.random.default_rng(seed)
-    tensors = {}
+    tensors, added = {}, _added(document)
     for tensor in kernel.tensors:
         dtype = dtype_of(known.get(tensor.dtype, tensor.dtype))
         shape = tuple(_evaluate(e, taken, f"the shape of {tensor.name}") for e in tensor.shape)
@@ -152,7 +152,7 @@ def prepare(
         values = (
             random.standard_normal(shape, np.float32)
             if tensor.role == "in"
-            else np.full(shape, np.nan, np.float32)
+            else np.full(shape, 0 if tensor.name in added else np.nan, np.float32)
         )
         tensors[tensor.name] = GlobalTensor(tensor.name, dtype, encode(values, dtype), tensor.role)
     work_tiles = _evaluate(kernel.grid, taken, "the grid")
@@ -186,6 +186,13 @@ def _check_grid(document: Document, kernel: Kernel, work_tiles: int, sizes: Mapp
         raise EmulationError(
             f"the kernel's grid has {work_tiles} CTAs; in whole clusters, the output's tiles need {wanted}"
         )
+
+
+def _added(document: Document) -> tuple[str, ...]:
+    try:
+        return added_tensors(document)
+    except StockError as error:
+        raise EmulationError(str(error)) from None
 
 
 def _tile_counts(document: Document) -> set[str]:

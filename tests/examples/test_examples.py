@@ -21,6 +21,7 @@ SHOWS = {
     "ping_pong": None,
     "ping_pong_gemm": None,
     "residual_gemm": None,
+    "split_k_gemm": None,
     "tma_copy": None,
 }
 

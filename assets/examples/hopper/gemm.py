@@ -5,7 +5,8 @@ all of them share a tile (cooperative), or two take turns, each with a tile, a r
 multiplies, the other stores (ping-pong). CTAs of a cluster share operands: each copies a part of the shared tile to all.
 """
 
-from math import prod
+from functools import reduce
+from operator import mul
 
 from warpdraft.assets.examples.hopper import resources
 from warpdraft.assets.examples.hopper.plan import Plan
@@ -51,8 +52,8 @@ def kernel(plan: Plan):
     batch = (symbol("L"),) if plan.batched else ()
     (m, n, k), (down, across) = plan.tile, plan.cluster
     m *= plan.parts
-    clusters = ceil_div(M, m * down) * ceil_div(N, n * across)
-    ctas = prod((*batch, clusters)) * (down * across)
+    counts = *batch, plan.splits, ceil_div(M, m * down), ceil_div(N, n * across), down * across
+    ctas = reduce(mul, (count for count in counts if count != 1))
     out = "out_dtype" if plan.out else "dtype"
     parameters = {"dtype": plan.dtype, "tile": (m, n, k)}
     parameters |= {"out_dtype": plan.out} if plan.out else {}
@@ -67,7 +68,7 @@ def kernel(plan: Plan):
             GmemTensor("c", (*batch, M, N), out, role="out"),
         ],
         parameters=parameters,
-        symbols={"k_tiles": ceil_div(K, k), "tiles": ceil_div(ctas, symbol("grid"))},
+        symbols={"k_tiles": ceil_div(K, k * plan.splits), "tiles": ceil_div(ctas, symbol("grid"))},
         grid=ctas,
         reference=reference(plan),
         sizes={"M": 4096, "N": 4096, "K": 4096} | ({"L": 4} if batch else {}),

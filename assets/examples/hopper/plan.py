@@ -19,6 +19,9 @@ class Plan:
     dtype: str = "fp16"  # of A and B
     out: str = ""  # of C, where it is another
     orders: str = "kk"  # what is contiguous in A and in B: "k", or "m" in A, "n" in B
+    splits: int = (
+        1  # parts that the sums over k are cut into; they are added up in C, which must be zero at the start
+    )
     batched: bool = False  # A, B and C are batches of matrices
     bias: bool = False  # a row vector is added to every row,
     activation: str = ""  # then a function is applied ("relu", "gelu", "silu"),

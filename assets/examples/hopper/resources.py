@@ -23,6 +23,7 @@ def coordinates(plan: Plan, part: int):
             returns=("coord_m", "coord_n", "coord_k", *plan.batch),
             parts=(plan.parts, 1),
             part=(part, 0),
+            splits=plan.splits,
         )
         def coords(self, stage_info): ...
 
@@ -123,6 +124,7 @@ def output(plan: Plan):
             tensor="c",
             tile=(plan.tile[0], plan.subtile),
             coords=(*plan.batch, "coord_m", "coord_n"),
+            reduce="add" if plan.splits > 1 else "",
         )
         def bulk_store(self, stage_info, staged, subtile, coord_m, coord_n, coord_l=None): ...
 

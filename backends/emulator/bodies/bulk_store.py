@@ -7,6 +7,7 @@ With an argument ``subtile``, the column coordinate counts accumulator tiles, an
 from __future__ import annotations
 
 from ..call import Body, Call
+from ..dtypes import decode, encode
 
 
 def run(call: Call) -> None:
@@ -15,7 +16,10 @@ def run(call: Call) -> None:
     top, left = call.corner(tensor)
     staged = call.matrix(call.view(), call.parameter("part"), (rows, columns), tensor.dtype)
     target = call.plane(tensor)[top : top + rows, left : left + columns]
-    target[:] = staged[: target.shape[0], : target.shape[1]]
+    inside = staged[: target.shape[0], : target.shape[1]]
+    if call.parameter("reduce"):
+        inside = encode(decode(target, tensor.dtype) + decode(inside, tensor.dtype), tensor.dtype)
+    target[:] = inside
 
 
 BODY = Body("sm90.bulk_store", run)

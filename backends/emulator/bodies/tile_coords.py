@@ -40,7 +40,10 @@ def run(call: Call) -> tuple[int | None, ...]:
     size = cluster[0] * cluster[1]
     number = (call.cta + (call.index("tile") or 0) * call.launch.grid) // size
     matrix = None
-    if output.data.ndim == 3:
+    splits = call.parameter("splits")
+    if splits > 1 and output.data.ndim == 3:
+        raise call.fail("sums that are cut into parts are for one matrix, not for a batch")
+    if output.data.ndim == 3 or splits > 1:
         matrix, number = divmod(number, rows * columns)
     m, n = tile_at(number, rows, columns, band(call))
     place = call.cta % size % cluster[0], call.cta % size // cluster[0]
@@ -50,10 +53,13 @@ def run(call: Call) -> tuple[int | None, ...]:
         if own >= of:
             raise call.fail(f"there is no part {own} of {of}")
     m, n = (at * of + own for at, of, own in zip((m, n), parts, part, strict=True))
+    depth = call.index("domain")
+    if splits > 1 and depth is not None:
+        depth += matrix * call.trips("domain")
     known = {
         "coord_m": m,
         "coord_n": n,
-        "coord_k": call.index("domain"),
+        "coord_k": depth,
         "coord_l": matrix,
     }  # no k outside a domain loop
     for what in call.work.returns:

@@ -26,6 +26,7 @@ PLANS = {
     "columns of A contiguous": Plan(orders="mk"),
     "columns of both, batched": Plan(orders="mn", batched=True),
     "e4m3 ping-pong": replace(PING_PONG, tile=(128, 128, 128), dtype="e4m3", out="bf16"),
+    "sums in four parts": Plan(tile=(128, 128, 64), splits=4, cluster=(1, 1)),
     "bias and gelu": Plan(bias=True, activation="gelu"),
 }
 WGMMA = {
@@ -42,7 +43,9 @@ def test_proved(name):
     assert (report.verdict, report.scope.kind) == ("safe", "all")
 
 
-@pytest.mark.parametrize("name", ["cluster 2 x 2", "ping-pong alone", "128 x 64", "columns of both, batched"])
+@pytest.mark.parametrize(
+    "name", ["cluster 2 x 2", "ping-pong alone", "128 x 64", "columns of both, batched", "sums in four parts"]
+)
 def test_emulated(name):
     plan = PLANS[name]
     (m, n, k), (down, across) = plan.tile, plan.cluster
@@ -83,6 +86,15 @@ def test_a_grid_of_half_clusters_is_refused():
     assert "the grid must be one CTA for each tile" in lower(wrong)
     with pytest.raises(EmulationError, match="in whole clusters, the output's tiles need"):
         emulate(wrong)
+
+
+def test_what_is_added_to_begins_as_zero():
+    source = lower(gemm(PLANS["sums in four parts"], "member").document)
+    assert 'ADDED = ("c",)' in source and "CopyReduceBulkTensorTileS2GOp" in source
+    assert "ADDED = ()" in lower(gemm(Plan(), "member").document)
+    batched = replace(PLANS["sums in four parts"], batched=True)
+    with pytest.raises(LoweringError, match="for one matrix, not for a batch"):
+        lower(gemm(batched, "member").document)
 
 
 def test_a_body_of_the_authors_own_is_copied():

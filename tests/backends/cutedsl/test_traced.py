@@ -25,6 +25,7 @@ from warpdraft.core import (
     schedule,
     symbol,
 )
+from warpdraft.core.document import Op, OpKind
 from warpdraft.core.machine import Machine
 from warpdraft.core.unroll import unroll
 
@@ -296,3 +297,14 @@ def test_a_stage_that_an_mbarrier_does_not_have_is_refused():
     document = manager(ring(), signal, things=(MBarrier("ready", stages=2),))
     with pytest.raises(Exception, match=r"signal\.01: ready has no stage 2, only 2"):
         lower(document)
+
+
+def test_a_drain_leaves_the_cursor_where_it_was(document):
+    """Behind every tile, and at the end: the next tile's acquires go on as if nothing had been waited for."""
+    made = document("hopper_gemm")
+    load, *others = made.tasks
+    (tiles,) = load.body
+    drain = Op("load.99", OpKind.PRODUCER_TAIL, "smem_ab")
+    inside = replace(load, body=(replace(tiles, body=(*tiles.body, drain)),))
+    for task in (inside, replace(load, body=(tiles, drain))):
+        agree(replace(made, tasks=(task, *others)))

@@ -6,6 +6,7 @@ other.
 
 import sys
 import types
+from copy import copy
 from itertools import product
 from unittest import mock
 
@@ -53,6 +54,9 @@ class Anything:
     def __exit__(self, *exception):
         return None
 
+    def __rdivmod__(self, other):
+        return 0, other
+
     def _same(self, *other):
         return self
 
@@ -65,6 +69,9 @@ class Cursor:
 
     def __init__(self, user, stages):
         self.stages, self.index, self.phase = stages, 0, 1 if user == "Producer" else 0
+
+    def clone(self):
+        return copy(self)
 
     def advance(self):
         self.index += 1

@@ -12,7 +12,7 @@ from .copies import coordinates, partitioned
 @dataclass(frozen=True, slots=True)
 class BulkStore:
     """Parameters: ``tensor``; ``tile`` = (rows, columns); ``coords``, the arguments that count tiles along each dimension;
-    ``part`` of the stage (left out: all of it).
+    ``part`` of the stage (left out: all of it); ``reduce``: "add" adds to what is there, which must be zero at the start.
 
     Argument ``subtile`` (optional, a constant): the last coordinate then counts accumulator tiles, and the tile copied is
     coordinate x subtiles + subtile, with as many subtiles as tiles fit into the accumulator tile.

@@ -56,7 +56,8 @@ def partitioned(
     """The copy between ``view`` and ``tensor``, declared in the task's set-up."""
     task = work.task
     task.module.tensor(tensor, work.op.id)
-    tma = task.module.tma(tensor, view, store, to.parts if to else 0)
+    reduce = work.parameter("reduce") if store else ""
+    tma = task.module.tma(tensor, view, store, to.parts if to else 0, reduce)
 
     def make() -> Copy:
         copy = Copy(tma.atom, task.names.new(f"{tensor}_stages"), task.names.new(f"{tensor}_tiles"))

@@ -13,7 +13,7 @@ from warpdraft.core.footprints import target_work
 from warpdraft.core.tree import find_resource, ops_of
 
 from ....vocabulary import band_of
-from ...syntax import Line, Statement, assign, binary, call, expression
+from ...syntax import Line, Operand, Statement, assign, binary, call, expression
 from ...task import Frame, TaskBuilder
 from ...tokens import Variable
 from ..body import WorkCall
@@ -23,7 +23,8 @@ from ..body import WorkCall
 class TileCoords:
     """Parameters: ``band`` for a kernel without a work queue (default 8: neighbouring CTAs share rows of A and
     columns of B in the L2 cache). With a queue its own ``band`` counts (default 1: row after row). ``parts`` = (down,
-    across) and ``part``: coordinates of one of so many equal parts of the work tile, counted in such parts."""
+    across) and ``part``: coordinates of one of so many equal parts of the work tile, counted in such parts. ``splits``: the
+    sums over k are cut into so many parts of as many k tiles as the domain loop has, each a work tile of its own."""
 
     name: str = "sm90.tile_coords"
 
@@ -48,10 +49,7 @@ class TileCoords:
         if letter == "l":
             return _tile_position(call)[2]
         if letter == "k":
-            loop = call.task.innermost("domain")
-            if loop is None:
-                raise call.fail("coord_k is used outside a domain loop")
-            return loop.value
+            return _depth(call)
         if letter not in ("m", "n"):
             raise call.fail(f"there is no coordinate {what!r}, only coord_m, coord_n, coord_k, coord_l")
         which = "mn".index(letter)
@@ -59,6 +57,16 @@ class TileCoords:
         if part >= parts:
             raise call.fail(f"there is no part {part} of {parts}")
         return binary(binary(_tile_position(call)[which], "*", parts), "+", part)
+
+
+def _depth(work: WorkCall) -> Operand:
+    """The k tile: the variable of the loop around, behind those of the parts of the sum that other work tiles make."""
+    loop = work.task.innermost("domain")
+    if loop is None:
+        raise work.fail("coord_k is used outside a domain loop")
+    if work.parameter("splits") == 1:
+        return loop.value
+    return binary(binary(_tile_position(work)[2], "*", loop.trips), "+", loop.value)
 
 
 def _tile_position(work: WorkCall) -> tuple[str, str, str]:
@@ -95,11 +103,13 @@ def _position_lines(work: WorkCall, tile: str, band: int) -> tuple[tuple[str, st
     names = task.names.new(m), task.names.new(n)
     lines, cluster, matrix = [], task.module.cluster, ""
     if grid.by_plane:
-        matrix, tile_ = task.names.new("l"), task.names.new("tile_of_l")
+        matrix, tile_ = task.names.new("matrix"), task.names.new("tile_in_matrix")
         lines.append(Line(call("divmod", tile, grid.by_plane), (expression((matrix, tile_)),)))
         tile = tile_
     elif "l" in wanted:
         raise work.fail("coord_l is for a batch: an output of three dimensions")
+    if work.parameter("splits") > 1 and task.module.batched:
+        raise work.fail("sums that are cut into parts are for one matrix, not for a batch")
     at = call("tile_at", tile, grid.m_tiles, band, grid.by_band, grid.by_last)
     lines.append(Line(at, (expression(names),)))
     for letter, name, of, place in zip(
