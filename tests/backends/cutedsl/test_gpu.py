@@ -2,6 +2,8 @@
 
 import pytest
 
+from warpdraft.assets.examples.hopper.gemm import gemm
+from warpdraft.assets.examples.hopper.plan import Plan
 from warpdraft.backends.cutedsl import Measurement, lower, run_sizes
 from warpdraft.core.document import OpKind
 from warpdraft.core.tree import ops_of
@@ -36,6 +38,39 @@ def test_gemm_is_right(document, name, dtype):
 )
 def test_every_tile_is_right(tiled, tile):
     assert_right(run_sizes(lower(tiled(*tile)), SIZES, timing=False))
+
+
+FAMILY = {
+    "2 x 1": Plan(),
+    "1 x 2": Plan(cluster=(1, 2)),
+    "2 x 2": Plan(cluster=(2, 2)),
+    "ping-pong": Plan(tile=(128, 128, 64), ping_pong=True, subtile=32),
+    "256 x 128": Plan(tile=(256, 128, 64), subtile=32),
+    "64 x 128": Plan(tile=(64, 128, 64), cluster=(1, 1)),
+    "128 x 64": Plan(tile=(128, 64, 64), cluster=(1, 1)),
+    "columns": Plan(orders="mn"),
+    "e4m3": Plan(tile=(128, 256, 128), dtype="e4m3", out="fp16"),
+    "split": Plan(tile=(128, 128, 64), splits=4),
+    "epilogue": Plan(tile=(128, 128, 64), cluster=(1, 1), bias=True, activation="silu", residual=True),
+    "bf16": Plan(dtype="bf16", bias=True, activation="gelu"),
+}
+EVEN = ({"M": 1040, "N": 1024, "K": 528}, {"M": 16, "N": 16, "K": 16}, {"M": 144, "N": 2064, "K": 4112})
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("build", ["", "watchdog"])
+def test_the_family_is_right(name, build):
+    """Multiples of 16 elements: rows and columns of every type are then multiples of 16 bytes."""
+    assert_right(run_sizes(lower(gemm(FAMILY[name], name).document, build=build), EVEN, timing=False))
+
+
+def test_a_batch_is_right():
+    sizes = tuple({**size, "L": 3} for size in EVEN)
+    assert_right(run_sizes(lower(gemm(Plan(batched=True), "batch").document), sizes, timing=False))
+
+
+def test_a_body_of_the_authors_own_is_right(document):
+    assert_right(run_sizes(lower(document("own_epilogue_gemm")), SIZES, timing=False))
 
 
 def test_edited_gemm_is_right(document, edit):

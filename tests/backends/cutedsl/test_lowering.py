@@ -362,7 +362,7 @@ def changed_work(**more) -> Document:
 @pytest.mark.parametrize(
     "made, message",
     [
-        (changed_work(body=""), "ring.fill has no body; stock bodies are sm90.bulk_store"),
+        (changed_work(body=""), "ring.fill has no body; stock bodies are sm90.a"),
         (changed_work(body="sm90.magic"), "body 'sm90.magic' is not one of"),
         (changed_work(params=COPY[:1]), "parameter 'tile' is missing"),
         (changed_work(params=(*COPY[:1], ("tile", (64, 0)), COPY[2])), "must be 2 positive integers"),
