@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from .document import Document, Op
+from .document import Document, Op, Resource, Work
 
+OWN_BODY = "own"  # stands for module:Class.method, where that is the work itself
 POSITIONS = {
     "id": "",
     "copy_of": "",
@@ -25,9 +26,16 @@ def equal_schedules(a: Document, b: Document) -> bool:
 
 def without_positions(document: Document) -> Document:
     """``document`` with ids and source positions blanked, arguments and edges sorted."""
-    bare = _bare(document, frozenset(r.name for r in document.resources if r.pipeline))
+    resources = tuple(replace(r, works=tuple(_own_body(r, w) for w in r.works)) for r in document.resources)
+    rings = frozenset(r.name for r in document.resources if r.pipeline)
+    bare = _bare(replace(document, resources=resources), rings)
     edges = tuple(sorted(bare.graph, key=lambda e: (e.downstream, e.upstream)))
     return replace(bare, graph=edges, roots=tuple(sorted(bare.roots)))
+
+
+def _own_body(resource: Resource, work: Work) -> Work:
+    """``work`` with a body that names no module, where it is that of its class."""
+    return replace(work, body=OWN_BODY) if work.body == f"{resource.cls}.{work.name}" else work
 
 
 def _bare(value: Any, rings: frozenset[str]) -> Any:

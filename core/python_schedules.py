@@ -74,6 +74,7 @@ class ScheduleWriter:
         outer: Names,
     ) -> None:
         self.document = document
+        self.task = task
         self.imports = imports
         self.expressions = expressions
         self.resources = resources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .authoring.resources import is_work_name
-from .document import Document, Resource
+from .document import Document, Resource, Task
 from .expressions import Symbol, symbols_of
 from .op_integers import symbols_used
 from .python_resources import ResourceWriter, ready_made
@@ -27,19 +27,18 @@ def to_python(document: Document) -> str:
 
     Raises ValueError where the document holds a name that no Python source can have (of a work, say).
     """
-    return _Module(document).text()
+    return ModuleWriter(document).text()
 
 
-class _Module:
-    """The parts of the source, and the names that they share."""
+class ModuleWriter:
+    """The parts of the source, and the names that they share. A dialect overrides what it says in another way."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.imports = Imports()
         self.names = Names()
-        for word in _face_names():
+        for word in (*self.reserved(), "build"):
             self.names.new(word)
-        self.names.new("build")
         symbols = list(dict.fromkeys([*document.symbols, *_kernel_symbols(document)]))
         self.symbols = {s: self.names.new(s.name) for s in symbols}
         self.expressions = Expressions(self.imports, self.symbols)
@@ -52,8 +51,7 @@ class _Module:
 
     def text(self) -> str:
         """The whole source."""
-        for symbol, variable in self.symbols.items():
-            self.lines.add(f"{variable} = {self.expressions.definition(symbol)}")
+        self.define_symbols()
         classes = self.classes()
         self.functions = {t.name: self.names.new(t.name) for t in self.document.tasks}
         everything = [
@@ -66,20 +64,59 @@ class _Module:
         self.objects = {thing.name: self.names.new(thing.name) for thing in everything}
         self.schedules()
         self.lines.add("\n")
-        with self.lines.block("def build():"):
+        with self.lines.block(f"def build({self.parameters()}):"):
             if self.document.name.isidentifier():
                 self.lines.add(f'"""The schedule {self.document.name}."""')
             self.declarations(classes)
             self.manager()
         return "\n".join([*self.header(), *self.lines.lines]).rstrip() + "\n"
 
+    # -- what a dialect says in its own way -----------------------------------------------------------------------------
+    def reserved(self) -> Iterable[str]:
+        """Names that mean something already."""
+        return _face_names()
+
+    def module_of(self, name: str) -> str:
+        """Where ``name`` is imported from."""
+        return f"{FACE}.{RECORDS[name]}" if name in RECORDS else FACE
+
+    def introduction(self) -> list[str]:
+        """The lines above the imports."""
+        return ['"""A schedule, written from its document."""', ""]
+
+    def define_symbols(self) -> None:
+        """Give each symbol its variable."""
+        for symbol, variable in self.symbols.items():
+            self.lines.add(f"{variable} = {self.expressions.definition(symbol)}")
+
+    def parameters(self) -> str:
+        """What ``build`` is called with."""
+        return ""
+
+    def schedule_writer(self, task: Task) -> ScheduleWriter:
+        """The writer of one task's schedule."""
+        return ScheduleWriter(
+            self.document, task, self.imports, self.expressions, self.resources, self.objects, self.names
+        )
+
+    def given(self, name: str) -> str:
+        """What a schedule function is called with for the resource, barrier or group ``name``."""
+        return self.objects[name]
+
+    def task_class(self, task: Task) -> str:
+        """The class of a task."""
+        return self.imports("Task")
+
+    def task_options(self, task: Task) -> list[tuple[str, str]]:
+        """Further arguments of a task."""
+        return []
+
     def header(self) -> list[str]:
         """Docstring and imports, known when all else is written."""
         groups: dict[str, list[str]] = {}
         for name in sorted(self.imports.used, key=lambda n: (not n.isupper(), not n[0].isupper(), n)):
-            module = f"{FACE}.{RECORDS[name]}" if name in RECORDS else FACE
-            groups.setdefault(module, []).append(name)
-        lines = ['"""A schedule, written from its document."""', ""]
+            groups.setdefault(self.module_of(name), []).append(name)
+        lines = self.introduction()
         for module, names in sorted(groups.items()):
             line = f"from {module} import {', '.join(names)}"
             if len(line) > 110:
@@ -103,7 +140,7 @@ class _Module:
             parts = resource.storage.parts if resource.storage else ()
             kind = (resource.cls, (resource.works, parts))
             if kind not in written:
-                written[kind] = self.names.new(_class_name(resource))
+                written[kind] = self.names.new(class_name(resource))
                 self.write_class(written[kind], resource)
             found[resource.name] = written[kind]
         return found
@@ -129,9 +166,7 @@ class _Module:
         """The schedule functions."""
         for task in self.document.tasks:
             used = [self.objects[n] for n in used_objects(task.body)]
-            writer = ScheduleWriter(
-                self.document, task, self.imports, self.expressions, self.resources, self.objects, self.names
-            )
+            writer = self.schedule_writer(task)
             with writer.lines.block(f"def {self.functions[task.name]}({', '.join(used)}):"):
                 writer.write(task.body)
             self.lines.add(f"\n\n@{self.imports('schedule')}")
@@ -168,11 +203,11 @@ class _Module:
                 f"{self.objects[pipelines.name]} = {self.imports('PipelineGroup')}", arguments
             )
 
-    def manager(self) -> None:
-        """Tasks, graph and kernel."""
-        document, tasks = self.document, []
-        for task in document.tasks:
-            used = ", ".join(self.objects[n] for n in used_objects(task.body))
+    def tasks(self) -> list[str]:
+        """The calls that make the tasks."""
+        tasks = []
+        for task in self.document.tasks:
+            used = ", ".join(self.given(n) for n in used_objects(task.body))
             options = [
                 ("name", literal(task.name)),
                 ("src_resources", self.listed(task.src)),
@@ -183,10 +218,16 @@ class _Module:
             ]
             if task.num_registers is not None:
                 options.append(("num_registers", str(task.num_registers)))
-            tasks.append(call(self.imports("Task"), keywords(options), width=90))
+            options += self.task_options(task)
+            tasks.append(call(self.task_class(task), keywords(options), width=90))
+        return tasks
+
+    def manager(self) -> None:
+        """Tasks, graph and kernel."""
+        document = self.document
         options = [
-            ("tasks", _brackets("[", tasks, "]")),
-            ("resource_dependency_graph", _brackets("{", list(self.graph()), "}")),
+            ("tasks", brackets("[", self.tasks(), "]")),
+            ("resource_dependency_graph", brackets("{", list(self.graph()), "}")),
             ("target", literal(document.target)),
             ("cluster", literal(document.cluster)),
             ("name", literal(document.name)),
@@ -251,7 +292,8 @@ def _face_names() -> list[str]:
     return [*face.__all__, *RECORDS]
 
 
-def _class_name(resource: Resource) -> str:
+def class_name(resource: Resource) -> str:
+    """What the class of ``resource`` is called: as where it was captured, else after the resource."""
     last = resource.cls.rpartition(":")[2].rpartition(".")[2]
     return (
         last
@@ -276,6 +318,7 @@ def _symbols_in_order(document: Document) -> tuple[Symbol, ...]:
     return tuple(dict.fromkeys(s for task in document.tasks for s in symbols_used(task.body)))
 
 
-def _brackets(opening: str, items: list[str], closing: str) -> str:
+def brackets(opening: str, items: list[str], closing: str) -> str:
+    """A display with one item a line."""
     inner = "".join(f"    {item.replace(chr(10), chr(10) + '    ')},\n" for item in items)
     return f"{opening}\n{inner}{closing}" if items else opening + closing

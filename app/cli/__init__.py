@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from . import check, compile, explain, export, import_ts, run, show, trace
+from . import annotate, check, compile, explain, export, import_ts, patch_ts, run, show, trace
 from .errors import BadInput
 
-COMMANDS = (check, explain, show, export, compile, run, trace, import_ts)
+COMMANDS = (check, explain, show, export, compile, run, trace, import_ts, annotate, patch_ts)
 BAD_INPUT = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 TRACEBACK = "WARPDRAFT_TRACEBACK"  # set: an unexpected error shows where it came from

@@ -110,8 +110,9 @@ class WorkAnnotation:
 
     ``touches_nothing``: no bytes at all. ``view``: what it returns stands for the stage and is read where it is used.
     ``warp``, ``lane``: only that warp of the task, only one lane of each warp makes the accesses. ``tx``: bytes that a bulk
-    copy completes. ``undecided``: what whoever drafted the file saw and could not decide; as long
-    as there is one the work counts as assumed.
+    copy completes, ``multicast``: in which CTAs ("m", "n", "all", ranks). ``only_sync``: its calls are nothing but its
+    ``sync``. ``undecided``: what whoever drafted the file saw and could not decide; as long as there is one the work counts
+    as assumed.
     """
 
     engine: Engine | None = None
@@ -120,6 +121,8 @@ class WorkAnnotation:
     warp: int | None = None
     lane: bool = False
     tx: int | None = None
+    multicast: str = ""
+    only_sync: bool = False
     reads: tuple[Access, ...] = ()
     writes: tuple[Access, ...] = ()
     sync: tuple[Sync, ...] = ()
@@ -213,8 +216,8 @@ TABLES = {"works": WorkAnnotation, "barriers": Barrier, "symbols": Bound}
 LISTS = {"reads": Access, "writes": Access, "sync": Sync}
 FORMULAS = ("stage", "offset", "bytes")
 ENUMS = {"engine": Engine, "group": Engine, "op": OpKind}
-TEXTS = ("resource", "at", "barrier", "iteration", "when", "unless")
-FLAGS = ("slices", "lane", "view", "touches_nothing")
+TEXTS = ("resource", "multicast", "at", "barrier", "iteration", "when", "unless")
+FLAGS = ("slices", "lane", "view", "touches_nothing", "only_sync")
 WORD_LISTS = ("undecided", "same_as")
 
 

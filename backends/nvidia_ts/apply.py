@@ -14,6 +14,7 @@ from warpdraft.core.document import (
     AsyncGroup,
     Document,
     Engine,
+    Footprint,
     Guard,
     GuardKind,
     Loop,
@@ -22,6 +23,7 @@ from warpdraft.core.document import (
     Op,
     OpKind,
     Resource,
+    Space,
     Task,
     Token,
     Work,
@@ -109,7 +111,7 @@ class _Application:
 
     def document(self) -> Document:
         """The whole document."""
-        tasks = tuple(replace(t, body=tuple(self._nodes(t, t.body, ()))) for t in self.start.tasks)
+        tasks = tuple(replace(t, body=tuple(_joined(self._nodes(t, t.body, ())))) for t in self.start.tasks)
         return replace(
             self.start,
             tasks=tasks,
@@ -119,8 +121,15 @@ class _Application:
         )
 
     def _resource(self, resource: Resource) -> Resource:
-        works = [self._work(resource, w) for w in resource.works]
-        return replace(resource, works=(*works, *self.extra.get(resource.name, {}).values()))
+        works = [self._work(resource, w) for w in resource.works if not self._only_sync(resource, w)]
+        made = replace(resource, works=(*works, *self.extra.get(resource.name, {}).values()))
+        nowhere = resource.space is Space.NONE and resource.storage is None and resource.pipeline is None
+        sums = nowhere and any(w.engine is Engine.WGMMA and w.role == "producer" for w in works)
+        return replace(made, space=Space.RMEM) if sums else made
+
+    def _only_sync(self, resource: Resource, work: Work) -> bool:
+        said = self.said.works.get(f"{resource.name}.{work.name}")
+        return said is not None and said.only_sync
 
     def _work(self, resource: Resource, work: Work) -> Work:
         said = self.said.works.get(f"{resource.name}.{work.name}")
@@ -132,6 +141,9 @@ class _Application:
             engine=said.engine or work.engine,
             view=said.view,
             tx=said.tx if said.tx is not None else work.tx,
+            ctas=_ctas(said.multicast) or work.ctas,
+            footprint=_fixed(said.writes if work.role == "producer" else said.reads, resource)
+            or work.footprint,
             auxiliary=work.auxiliary or self._elsewhere(resource, work, said),
             parameters=(*work.parameters, *(p for p in more if p not in work.parameters)),
             assumed=bool(said.undecided),
@@ -147,7 +159,7 @@ class _Application:
     def _nodes(self, task: Task, nodes: Iterable[Node], around: tuple[Node, ...]) -> Iterator[Node]:
         for node in nodes:
             if not isinstance(node, Op):
-                yield replace(node, body=tuple(self._nodes(task, node.body, (*around, node))))
+                yield replace(node, body=tuple(_joined(self._nodes(task, node.body, (*around, node)))))
                 continue
             said = self.said.works.get(f"{node.target}.{node.work}") if node.kind is OpKind.WORK else None
             resource = find_resource(self.start, node.target)
@@ -162,10 +174,10 @@ class _Application:
         for sync in said.sync:
             if _holds(sync, call.op):
                 (before if sync.at == "before" else after).append(call.sync(sync))
-        inside = list(call.accesses())
-        if said.lane:
+        inside: list[Node] = [] if said.only_sync else list(call.accesses())
+        if said.lane and inside:
             inside = [call.guard(GuardKind.ELECT_LANE, inside)]
-        if said.warp is not None:
+        if said.warp is not None and inside:
             inside = [call.guard(GuardKind.ELECT_WARP, inside, warp=said.warp)]
         yield from (*before, *inside, *after)
 
@@ -327,3 +339,37 @@ def _holds(sync: Sync, op: Op) -> bool:
     """Whether the call has the compile-time arguments that ``sync`` asks for."""
     given = dict(op.args)
     return all(name in given and given[name] == value for name, value in sync.arguments)
+
+
+def _joined(nodes: Iterable[Node]) -> list[Node]:
+    """``nodes`` with elections of the same warp, or of a lane, that follow one another as one."""
+    found: list[Node] = []
+    for node in nodes:
+        last = found[-1] if found else None
+        elects = isinstance(node, Guard) and node.kind in (GuardKind.ELECT_WARP, GuardKind.ELECT_LANE)
+        if elects and isinstance(last, Guard) and (last.kind, last.warp) == (node.kind, node.warp):
+            found[-1] = replace(last, body=tuple(_joined((*last.body, *node.body))))
+        else:
+            found.append(node)
+    return found
+
+
+def _fixed(accesses: Iterable[Access], resource: Resource) -> Footprint | None:
+    """The bytes of every call of a work, where no formula says them."""
+    own = _own(accesses, resource)
+    if (
+        len(own) != 1
+        or isinstance(own[0].offset, str)
+        or isinstance(own[0].bytes, str)
+        or own[0].stage is not None
+    ):
+        return None
+    try:
+        return footprint_of(own[0], resource, Task("", 0, 1), {})
+    except FormulaError:
+        return None  # a call says it, with its place
+
+
+def _ctas(text: str) -> str | tuple[int, ...]:
+    ranks = [part.strip() for part in text.split(",")]
+    return tuple(map(int, ranks)) if text and all(r.isdigit() for r in ranks) else text

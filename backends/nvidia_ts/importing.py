@@ -40,7 +40,7 @@ def import_script(
     script: str,
     arguments: Sequence[str] = (),
     *,
-    annotations: str | os.PathLike[str] | None = None,
+    annotations: str | os.PathLike[str] | Annotations | None = None,
     second_opinion: bool = False,
     target: str = "",
     time_limit: float = TIME_LIMIT,
@@ -49,13 +49,13 @@ def import_script(
     function that builds managers.
 
     It runs in a process of its own, where GPU calls of the host are stood in for; what it prints goes to standard error.
-    ``annotations``: an annotation file; None: the one beside the script, if there is one. ``target``: an architecture for
-    the documents; "": that of CUTE_DSL_ARCH, else what the pipelines need. Raises ImportRefused where the script fails
-    before it has built a manager, or builds none, and AnnotationError.
+    ``annotations``: those of a file, or the file; None: the one beside the script, if there is one. ``target``: an
+    architecture for the documents; "": that of CUTE_DSL_ARCH, else what the pipelines need. Raises ImportRefused where the
+    script fails before it has built a manager, or builds none, and AnnotationError.
     """
     installed()
     path, function = _parts(script)
-    found = load_annotations(annotations) if annotations is not None else _beside(path, function)
+    found = _annotations(annotations, path, function)
     name = Path(path).stem if not function else path.rpartition(".")[2]
     request = {
         "script": path,
@@ -88,7 +88,9 @@ def _parts(script: str) -> tuple[str, str]:
     return script, ""
 
 
-def _beside(path: str, function: str) -> Annotations:
+def _annotations(given: Any, path: str, function: str) -> Annotations:
+    if given is not None:
+        return given if isinstance(given, Annotations) else load_annotations(given)
     file = beside(path)
     return load_annotations(file) if not function and file.is_file() else Annotations()
 

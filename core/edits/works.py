@@ -19,6 +19,7 @@ def _maybe(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 # What may be set, and what each value must be: the check, and the words for it.
+ACCESSES = ("engine", "view", "footprint", "tx", "ctas")  # what a work touches, and how
 WORK_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "role": (lambda v: v in ROLES, "producer or consumer"),
     "engine": (_maybe(lambda v: isinstance(v, Engine)), "an engine, or nothing"),
@@ -89,7 +90,8 @@ class RemoveWork(Edit):
 
 @dataclass(frozen=True, slots=True)
 class SetWork(Edit):
-    """Set a field of a work; the ops that call it follow where it is renamed.
+    """Set a field of a work; the ops that call it follow where it is renamed. Whoever says what a work touches has said it:
+    its accesses are no assumption any more.
 
     before: ``smem_ab.load_a: tx 16384``; after ``SetWork("smem_ab", "load_a", "tx", 8192)``: ``tx 8192``
     """
@@ -110,7 +112,8 @@ class SetWork(Edit):
             need(fits(self.value), f"{self.field} of {self.resource}.{self.work}", words, self.value)
         else:
             raise EditError(f"a work has no field {self.field} that can be set")
-        changed = replace(work, **{self.field: self.value})
+        known = {"assumed": False} if self.field in ACCESSES else {}
+        changed = replace(work, **known, **{self.field: self.value})
         works = tuple(changed if other is work else other for other in resource.works)
         document = with_resource(document, replace(resource, works=works))
         if self.field != "name":

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from warpdraft.backends.nvidia_ts.annotations import Barrier, loads_annotations
-from warpdraft.backends.nvidia_ts.draft import draft
-from warpdraft.backends.nvidia_ts.instructions import Access, Raw, in_ptx
-from warpdraft.backends.nvidia_ts.scan import scan
-from warpdraft.backends.nvidia_ts.sources import Sources, Unreadable
+from warpdraft.backends.nvidia_ts.scanning.draft import draft
+from warpdraft.backends.nvidia_ts.scanning.instructions import Access, Raw, in_ptx
+from warpdraft.backends.nvidia_ts.scanning.scan import scan
+from warpdraft.backends.nvidia_ts.scanning.sources import Sources, Unreadable
 from warpdraft.core.document import (
     Document,
     Engine,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from warpdraft.core.document import Document, Engine, Op, OpKind, Resource, Source, Space, Token, Work
 from warpdraft.core.tree import ops_of
 
-from . import annotations as file
+from .. import annotations as file
 from .instructions import Access, Raw, Sync
 from .scan import BodyScan, Seen
 

@@ -1,0 +1,1 @@
+"""Edited documents applied to the scripts that they were imported from."""

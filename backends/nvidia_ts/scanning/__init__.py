@@ -1,0 +1,1 @@
+"""The bodies of works, read and not run: what they do besides computing, and a draft of the annotations."""

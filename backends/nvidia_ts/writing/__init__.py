@@ -1,0 +1,1 @@
+"""Documents as source for Task Scheduling, with what only annotations say."""
