@@ -8,6 +8,7 @@ from .clusters import cluster_layout, ctas_of, leader_of, targets
 from .descriptors import READERS, described, describes
 from .document import Engine, Op, Resource, Space, Task, Token, Work
 from .footprints import by_each_warp, byte_range, cut, footprint_of, stage_bytes, tracked, tx_bytes
+from .layout import pieces
 from .machine import LEADER_ENGINES, Machine
 from .program import Access, Event, EventKind, Stream, in_cta
 from .routes import copied_to
@@ -214,18 +215,20 @@ class WorkEvents:
         elif resource.name in self.machine.offsets:
             base += self.machine.offsets[resource.name]
             space = resource.space.value
+        apart = resource.storage is not None and any(p.place is not None for p in resource.storage.parts)
         return [
             Access(
                 write,
                 space if resource.space is Space.RMEM else in_cta(part_of(space, number), cta),
-                base + low,
-                base + high,
+                start,
+                end,
                 resource.name,
                 stage,
                 cta,
             )
             for number, ranges in places.items()
             for low, high in ranges
+            for start, end in (pieces(resource, stage, low, high) if apart else ((base + low, base + high),))
         ]
 
 

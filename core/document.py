@@ -177,11 +177,13 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named byte range of each stage."""
+    """A named byte range of each stage. ``place``: where its own stages begin, one behind the other, if they are not inside
+    those of the storage."""
 
     name: str
     offset: int
     bytes: int
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

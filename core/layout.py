@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .document import Document, OpKind, Resource, Space
@@ -92,8 +93,24 @@ def _place(document: Document, space: Space, base: int, offsets: dict[str, int])
                 ends.append(at)
             cursor = max(ends)
         end = max(end, cursor)
-    fixed = [offsets[r.name] + _size(r) for r in stored if r.storage.offset is not None]
-    return max([end, *fixed])
+    fixed = [_end(r, offsets) for r in stored if r.storage.offset is not None]
+    room = base if any(r.storage.offset is not None and r.storage.offset < base for r in stored) else 0
+    return max([end, *(at + room for at in fixed)])
+
+
+def _end(resource: Resource, offsets: dict[str, int]) -> int:
+    storage = resource.storage
+    apart = [p.place + p.bytes * storage.stages for p in storage.parts if p.place is not None]
+    return max([offsets[resource.name] + _size(resource)] if not apart else apart)
+
+
+def pieces(resource: Resource, stage: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Where bytes [low, high) of a stage lie whose parts have places of their own."""
+    for part in (p for p in resource.storage.parts if p.place is not None):
+        start, stop = max(low, part.offset), min(high, part.offset + part.bytes)
+        if start < stop:
+            base = part.place + stage * part.bytes - part.offset
+            yield base + start, base + stop
 
 
 def _one(resource: Resource, cursor: int, space: Space, offsets: dict[str, int]) -> int:

@@ -15,13 +15,17 @@ from .tree import find_node
 from .valuations import loops_of
 
 WIDTH = 120
+SHOWN_WORKS = 9  # that a verdict assumes the defaults of, in its line; all are listed below it
 SHOWN_STEPS = 12  # of a witness, in text; the last ones matter most
 
 
 def render_report(document: Document, report: Report) -> str:
     """All findings and the verdict, as text."""
     parts = [render_finding(document, finding) for finding in report.findings]
-    return "\n\n".join([*parts, verdict_line(report)])
+    lines = [verdict_line(report)]
+    if report.verdict == "safe" and len(report.scope.defaults) > SHOWN_WORKS:
+        lines += _wrapped("  assumed: ", ", ".join(report.scope.defaults))
+    return "\n\n".join([*parts, "\n".join(lines)])
 
 
 def render_schedule(document: Document, report: Report) -> str:
@@ -42,7 +46,12 @@ def verdict_line(report: Report) -> str:
     }.get(scope.kind, "")
     for_what += f" ({scope.reason})" if scope.reason and counts else ""
     if scope.defaults and report.verdict == "safe":
-        works = f"{len(scope.defaults)} work{'s' * (len(scope.defaults) != 1)} ({', '.join(scope.defaults)})"
+        shown = (
+            scope.defaults
+            if len(scope.defaults) <= SHOWN_WORKS
+            else (*scope.defaults[: SHOWN_WORKS - 1], "...")
+        )
+        works = f"{len(scope.defaults)} work{'s' * (len(scope.defaults) != 1)} ({', '.join(shown)})"
         for_what = f"{for_what}, assuming defaults for {works}".lstrip(", ")
     if scope.assumed and report.verdict == "safe":
         for_what = f"{for_what}, if {'; '.join(scope.assumed)}".lstrip(", ")

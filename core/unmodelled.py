@@ -43,6 +43,13 @@ def _reasons(document: Document) -> Iterator[str]:
     for resource in document.resources:
         if resource.pipeline:
             yield from _pipeline(resource.name, resource.pipeline)
+        waits = dict(resource.params).get("consumer_wait_signaling_threads")
+        if (
+            waits is not None
+            and resource.pipeline
+            and ("CtaLeader" in str(waits)) != resource.pipeline.consumer_cta_leader
+        ):
+            yield f"waits by other CTAs than releases are not modelled ({resource.name})"
         if is_dynamic(resource) and size > 1:
             yield f"a dynamic tile scheduler of several CTAs is not modelled ({resource.name})"
     for task in document.tasks:

@@ -14,7 +14,7 @@ from warpdraft.core.document import Document, GuardKind, Work
 from .annotations import Annotations
 from .apply import apply_annotations
 from .errors import ImportRefused
-from .memory import places
+from .memory import declares_places, places
 from .resources import Resources
 from .symbols import Symbols
 from .tasks import TaskReader
@@ -131,6 +131,9 @@ class _Reader:
             ours.add(self.resources.allocation(allocation))
         for group in grouped:
             ours.add_alias_group([[self.resources.allocation(a) for a in phase] for phase in group])
+        if theirs._layout_computed:
+            ours.place(int(theirs._total))
+            ours.fixed = kind is SmemAllocator and declares_places(self.resources)
         return ours
 
     def _capacities(self) -> dict[str, int]:

@@ -22,6 +22,11 @@ def places(document: Document, resources: Resources) -> tuple[Document, list[str
     return replace(document, resources=records), gaps
 
 
+def declares_places(resources: Resources) -> bool:
+    """Whether some resource says where in shared memory it lies: then all places count."""
+    return any(SPACES.get(space) is Space.SMEM for t in resources.theirs for space, _, _ in _ranges(t))
+
+
 def _ranges(theirs: Any) -> list[tuple[str, int, int]]:
     """What the resource says it occupies: (space, first, end), in bytes or columns."""
     return [(str(space).lower(), int(low), int(high)) for space, low, high in theirs.physical_ranges()]

@@ -13,10 +13,11 @@ from ..expressions import Symbol
 from ..op_integers import symbols_used
 from ..pipeline_groups import spelled_nodes
 from . import lowering
-from .errors import ScheduleError, refuse
+from .errors import refuse
 from .groups import PipelineGroup
 from .memory import LayoutAllocator, SmemAllocator
 from .naming import Names, used_by
+from .places import holds_places, with_places
 from .recording import CapturedNode, CapturedOp
 from .resources import UNNAMED_WORKS, MemoryResource
 from .tasks import Task
@@ -48,12 +49,14 @@ def assemble(
         for r in names.objects
         if isinstance(r, MemoryResource) and not isinstance(r, PipelineGroup)
     ]
+    owners = {names[r]: r for r in names.objects if isinstance(r, MemoryResource)}
+    explicit = {id(a): holds_places(a, resources, owners, allocators) for a in allocators}
     return replace(
         base,
         symbols=_symbols(symbols, [s for body in bodies for s in symbols_used(body)]),
         resources=(
-            *_with_aliases(_with_split_cursors(resources, _spelled(bodies, names), names), names, allocators),
-            *_unowned(names, allocators),
+            *with_places(_with_split_cursors(resources, _spelled(bodies, names), names), owners, allocators),
+            *_unowned(names, allocators, explicit),
         ),
         graph=tuple(Edge(names[up], names[down]) for down, ups in graph.items() for up in ups),
         roots=tuple(names[down] for down, ups in graph.items() if not ups),
@@ -184,33 +187,9 @@ def _with_split_cursors(
     return [cursors(r) for r in resources]
 
 
-def _with_aliases(
-    resources: list[document.Resource], names: Names, allocators: Sequence[LayoutAllocator[Any]]
-) -> list[document.Resource]:
-    """The resources with the alias groups that the allocators were told of."""
-    place: dict[int, tuple[str, int]] = {}
-    for allocator in allocators:
-        memory = "smem" if isinstance(allocator, SmemAllocator) else "tmem"
-        for number, group in enumerate(allocator.alias_groups):
-            place |= {id(a): (f"{memory}_alias_{number}", p) for p, phase in enumerate(group) for a in phase}
-    owners = {names[r]: r for r in names.objects if isinstance(r, MemoryResource)}
-    changed = []
-    for record in resources:
-        owner = owners[record.name]
-        places = {place.get(id(a)) for a in (*owner.smem_allocations(), *owner.tmem_allocations())} or {None}
-        if len(places) > 1:
-            raise ScheduleError(
-                f"{owner.source}: only some allocations of {record.name!r} are in an alias group, or in different ones; "
-                "make them resources of their own"
-            )
-        (found,) = places
-        if found and record.storage:
-            record = replace(record, storage=replace(record.storage, alias=found[0], phase=found[1]))
-        changed.append(record)
-    return changed
-
-
-def _unowned(names: Names, allocators: Sequence[LayoutAllocator[Any]]) -> Iterator[document.Resource]:
+def _unowned(
+    names: Names, allocators: Sequence[LayoutAllocator[Any]], explicit: Mapping[int, bool]
+) -> Iterator[document.Resource]:
     """Memory that an allocator was given and no resource owns: it takes room all the same."""
     owned = {
         id(a)
@@ -224,4 +203,6 @@ def _unowned(names: Names, allocators: Sequence[LayoutAllocator[Any]]) -> Iterat
             if id(a) not in owned:
                 size, alignment = (a.size_bytes, a.alignment) if smem else (a.num_columns, 1)
                 space = Space.SMEM if smem else Space.TMEM
-                yield document.Resource(a.name, space, storage=document.Storage(size, alignment=alignment))
+                place = a.offset if explicit[id(allocator)] else None
+                storage = document.Storage(size, alignment=alignment, offset=place)
+                yield document.Resource(a.name, space, storage=storage)

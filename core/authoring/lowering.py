@@ -104,6 +104,8 @@ def resource_record(
     of the tasks that release its stages; ``embed``: with the source of the works' own bodies."""
     storage, whole = storage_record(resource, names)
     cls, name = type(resource), names[resource]
+    config = resource.pipeline_config
+    beside = config.beside if isinstance(config, PipelineConfig) else {}
     specs = dict(works_of(cls))
     for work, (role, auxiliary) in UNNAMED_WORKS.items():
         if work not in specs and (work in called or hasattr(cls, work)):
@@ -117,7 +119,7 @@ def resource_record(
             _work(spec, resource, storage, whole, f"{resource.source}: {name}.{w}", embed)
             for w, spec in specs.items()
         ),
-        params=tuple((key, plain(value)) for key, value in resource.params.items()),
+        params=tuple((key, plain(value)) for key, value in (resource.params | beside).items()),
         cls=f"{cls.__module__}:{cls.__qualname__}",
         source=resource.source,
     )

@@ -53,6 +53,8 @@ class TmemAllocation:
 class LayoutAllocator(Generic[A]):
     """Collects allocations and groups of them that share bytes."""
 
+    fixed = False  # whether a document holds the places even where it would find its own
+
     def __init__(self) -> None:
         self.allocations: list[A] = []
         self.alias_groups: list[list[list[A]]] = []
@@ -109,6 +111,15 @@ class LayoutAllocator(Generic[A]):
             allocation.offset = -(-base // alignment) * alignment
             base = allocation.offset + self._size(allocation)
         return base
+
+    @property
+    def computed(self) -> bool:
+        """Whether every allocation has its offset."""
+        return self._total is not None
+
+    def place(self, total: int) -> None:
+        """Take the offsets that the allocations have as the layout; they end at ``total``."""
+        self._total = total
 
     @property
     def total(self) -> int:

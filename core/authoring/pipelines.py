@@ -55,6 +55,10 @@ class PipelineConfig:
         stages = integer("num_stages", self.num_stages, 1, MAX_STAGES)
         object.__setattr__(self, "num_stages", stages)  # a plain integer, also from NumPy's
         optional_integer("num_bytes", self.num_bytes, 0, MAX_BYTES)
+        optional_integer("num_bytes_per_warp_per_cta", self.num_bytes_per_warp_per_cta, 0, MAX_BYTES)
+        waits = self.consumer_wait_signaling_threads
+        if waits is not None and not isinstance(waits, SignalingThreads) and waits not in list(Signal):
+            raise refuse(f"consumer_wait_signaling_threads {waits!r} is neither a SignalingThreads nor a signal")
         for name in ("advance_on_wait", "advance_on_acquire"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
         _integers("mcast_mode_mn", self.mcast_mode_mn, 2)
@@ -106,6 +110,19 @@ class PipelineConfig:
             multicast=_integers("mcast_mode_mn", self.mcast_mode_mn, 2),
             cta_layout=_layout(self.cta_layout_vmnk),
         )
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What it says that no record of a pipeline holds, as parameters of its resource."""
+        waits = self.consumer_wait_signaling_threads
+        found = (
+            {}
+            if waits is None
+            else {"consumer_wait_signaling_threads": getattr(waits, "name", waits) or str(waits)}
+        )
+        if self.num_bytes_per_warp_per_cta is not None:
+            found["num_bytes_per_warp_per_cta"] = self.num_bytes_per_warp_per_cta
+        return found
 
     def _producer_signal(self, by_threads: bool) -> Signal | None:
         """With `PipelineOp.AsyncLoad` each thread's copies arrive for it (CUTLASS `PipelineCpAsync`)."""

@@ -133,6 +133,7 @@ EDITED = {
     "Pipeline.interleave": ("pipeline", "ring", "interleave", "2, 2, 1, 1", (2, 2, 1, 1)),
     "Pipeline.multicast": ("pipeline", "ring", "multicast", "0, 1", (0, 1)),
     "Pipeline.cta_layout": ("pipeline", "ring", "cta_layout", "2, 1, 1, 1", (2, 1, 1, 1)),
+    "Part.place": "where an allocator put what an import found; a stage that is edited here is laid out anew",
     "Part.name": ("storage", "ring", "parts", "a: 0+64", (Part("a", 0, 64),)),
     "Part.offset": ("storage", "ring", "parts", "a: 8+64", (Part("a", 8, 64),)),
     "Part.bytes": ("storage", "ring", "parts", "a: 0+32, b: 32+32", (Part("a", 0, 32), Part("b", 32, 32))),

@@ -94,6 +94,12 @@ def built(task_scheduling):
 
 
 @pytest.fixture
+def scripts(task_scheduling):
+    """Runs a script by its name."""
+    return lambda name, *arguments, opinion=True: run(SCRIPTS / f"{name}.py", arguments, opinion)
+
+
+@pytest.fixture
 def moved(task_scheduling, tmp_path):
     """By name of a script, the document that it builds once its imports name warpdraft.core instead."""
     from warpdraft.app.cli.scripts import run_script

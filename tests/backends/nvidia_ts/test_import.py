@@ -38,6 +38,15 @@ def test_right_schedules_are_safe_in_both_eyes(built, name):
         assert (opinion.verdict, opinion.reason) == ("accepted", "") and opinion.states > 0
 
 
+def test_a_manager_of_the_size_of_production(task_scheduling, scripts):
+    """Task Scheduling's search stops at its limit of states, after minutes."""
+    found = scripts("attention", opinion=False)
+    (document,) = found.documents
+    assert (len(document.tasks), len(document.resources), sum(t.num_warps for t in document.tasks)) == (7, 14, 16)
+    report = verify(document)
+    assert (report.verdict, report.scope.kind) == ("safe", "all")
+
+
 def test_p12_is_safe_though_task_scheduling_sees_a_deadlock(built):
     found = built("split_consumer")
     assert verify(found.documents[0]).verdict == "safe"
