@@ -133,6 +133,7 @@ def _measure(
     if found.seconds is not None:
         print(
             f"  {found.seconds * 1e6:.1f} us median"
+            + (f" (spread {found.spread:.1%})" if found.spread is not None else "")
             + (f", {found.rate:.1f} {found.unit}" if found.rate else "")
         )
     if found.ratio is not None:

@@ -33,7 +33,8 @@ class Measurement:
     ``waiting`` is what a watchdog build reports of a kernel that hung.
 
     ``error`` is relative (Frobenius norm), ``seconds`` the median of one launch, ``rate`` in ``unit``; ``ratio`` compares
-    with the library call ``library`` in the same process (1.0: as fast).
+    with the library call ``library`` in the same process (1.0: as fast). ``spread``: the middle half of the times, from
+    the first to the third quartile, as a part of ``seconds``.
     """
 
     state: str
@@ -48,6 +49,7 @@ class Measurement:
     unit: str = ""
     library: str = ""
     ratio: float | None = None
+    spread: float | None = None
     waiting: tuple[Waiting, ...] = ()
 
 
@@ -175,4 +177,5 @@ def _measurement(found: dict) -> Measurement:
         unit=found.get("unit", ""),
         library=found.get("library", ""),
         ratio=found.get("ratio"),
+        spread=found.get("spread"),
     )

@@ -154,7 +154,7 @@ def check(kernel, sizes):
 
 
 def measure(functions, captured, seconds=4e-3, rounds=15):
-    """Median seconds of one call of each function, timed in turn: about `seconds` of calls, as a CUDA graph if captured."""
+    """Seconds of one call of each function, sorted, timed in turn: about `seconds` of calls, as a CUDA graph if captured."""
     import torch
 
     def repeated(function, calls, capture):
@@ -192,7 +192,7 @@ def measure(functions, captured, seconds=4e-3, rounds=15):
             once = taken(runs[i]) / calls[i]
             if turn >= 2:
                 times[i].append(once)
-    return [sorted(t)[rounds // 2] for t in times]
+    return [sorted(t) for t in times]
 
 
 def dtype_name():
@@ -266,10 +266,12 @@ def report(kernel, sizes, options):
     if not options.no_timing:
         inputs, outputs = make_tensors(sizes)
         functions = (bind(kernel, inputs + outputs), lambda: library(inputs, outputs))
-        own, other = measure(functions, (True, LIBRARY_CAPTURED))
+        each = measure(functions, (True, LIBRARY_CAPTURED))
+        own, other = (times[len(times) // 2] for times in each)
+        spread = (each[0][len(each[0]) * 3 // 4] - each[0][len(each[0]) // 4]) / own
         amount, unit = work(inputs, outputs)
         found |= {"seconds": own, "rate": amount / own / 1e12, "unit": unit}
-        found |= {"library": LIBRARY, "library_seconds": other, "ratio": other / own}
+        found |= {"spread": spread, "library": LIBRARY, "library_seconds": other, "ratio": other / own}
     if options.json:
         print(json.dumps(found))
     else:

@@ -145,7 +145,7 @@ def test_run_on_a_gpu_reports_what_was_measured(warpdraft, examples, monkeypatch
         asked.update(sizes=sizes, texts=texts, lines=len(source.splitlines()))
         if state in ("hung", "failed"):
             return Measurement(state, "no end after 120 s")
-        numbers = {"error": 2e-4, "limit": 1e-3, "seconds": 2e-4, "rate": 640.0, "unit": "TFLOP/s"}
+        numbers = {"error": 2e-4, "limit": 1e-3, "seconds": 2e-4, "spread": 0.012, "rate": 640.0, "unit": "TFLOP/s"}
         sizes = tuple(sizes.items())
         return Measurement(
             state, device="H", dtype="bf16", sizes=sizes, library="torch.mm", ratio=1.01, **numbers
@@ -164,7 +164,7 @@ def test_run_on_a_gpu_reports_what_was_measured(warpdraft, examples, monkeypatch
     result = json.loads(warpdraft(*arguments, "--json").out)
     assert result["verdict"] == state and result["where"] == "gpu" and result["document"] == "gemm"
     if state != "hung":
-        assert "640.0 TFLOP/s" in ended.out and "1.010 of torch.mm" in ended.out and result["rate"] == 640.0
+        assert "(spread 1.2%), 640.0 TFLOP/s" in ended.out and "1.010 of torch.mm" in ended.out and result["rate"] == 640.0
 
 
 def test_run_refuses_an_unsafe_schedule_on_a_gpu(warpdraft, examples, monkeypatch):
