@@ -34,8 +34,9 @@ def without_positions(document: Document) -> Document:
 
 
 def _own_body(resource: Resource, work: Work) -> Work:
-    """``work`` with a body that names no module, where it is that of its class."""
-    return replace(work, body=OWN_BODY) if work.body == f"{resource.cls}.{work.name}" else work
+    """``work`` with a body that names no module, where it is that of its class, or its source is there."""
+    own = work.body == f"{resource.cls}.{work.name}" or (work.code and ":" in work.body)
+    return replace(work, body=OWN_BODY) if own else work
 
 
 def _bare(value: Any, rings: frozenset[str]) -> Any:

@@ -240,6 +240,12 @@ class Ops:
         for i in range(cute.size(target, mode=[2])):
             cute.copy(copy, values[(None, i), None, 0], target[None, None, i])
 
+    def store_values(self, op, fragment, own, step):
+        """Store each value where it lies in the target; neighbours together."""
+        out = cute.make_rmem_tensor(fragment.shape, own.element_type)
+        out.store(fragment.load().to(own.element_type))
+        cute.autovec_copy(out, own)
+
     # -- other synchronisation
     def fence_proxy_async(self, op, step):
         """Make this thread's shared memory accesses visible to the bulk copy and wgmma engines."""

@@ -17,8 +17,10 @@ def gemm_library(inputs, outputs):
     if a.element_size() == 1:
         one = torch.ones((), device=a.device)
         torch._scaled_mm(a, b.mT, scale_a=one, scale_b=one, out_dtype=c.dtype, out=c)
-    else:
+    elif c.dtype == a.dtype:
         torch.matmul(a, b.mT, out=c)
+    else:
+        torch.matmul(a, b.mT)
 
 
 def gemm_work(inputs, outputs):

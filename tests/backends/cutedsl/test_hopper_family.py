@@ -27,6 +27,7 @@ PLANS = {
     "columns of both, batched": Plan(orders="mn", batched=True),
     "e4m3 ping-pong": replace(PING_PONG, tile=(128, 128, 128), dtype="e4m3", out="bf16"),
     "sums in four parts": Plan(tile=(128, 128, 64), splits=4, cluster=(1, 1)),
+    "fp32": Plan(tile=(128, 128, 64), out="fp32", subtile=32, cluster=(1, 1)),
     "bias and gelu": Plan(bias=True, activation="gelu"),
 }
 WGMMA = {
@@ -44,7 +45,15 @@ def test_proved(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["cluster 2 x 2", "ping-pong alone", "128 x 64", "columns of both, batched", "sums in four parts"]
+    "name",
+    [
+        "cluster 2 x 2",
+        "ping-pong alone",
+        "128 x 64",
+        "columns of both, batched",
+        "sums in four parts",
+        "fp32",
+    ],
 )
 def test_emulated(name):
     plan = PLANS[name]

@@ -9,6 +9,7 @@ from warpdraft.core.tree import find_resource
 from ...storage import SmemView
 from ...syntax import Line, Statement, attribute, call, expression, index
 from ..body import WorkCall
+from .fragments import own_values
 from .subtiles import staged_tile
 from .wgmma import Mma, find_mma
 
@@ -20,13 +21,22 @@ class StoreFragment:
     name: str = "sm90.store_fragment"
 
     def lower(self, call: WorkCall) -> tuple[Statement, ...]:
-        """``op.store_fragment(id, copy, fragment, target stage, step)``"""
+        """``op.store_fragment(id, copy, fragment, target stage, step)``, or ``op.store_values`` of 32 bits"""
         task, op = call.task, call.op
         fragment = task.fragment(op, "fragment")
         mma = find_mma(task, find_resource(task.document, fragment.accumulator), op)
         view = task.module.storage.view(call.resource, "", staged_tile(call, mma.tile[0]), op.id)
-        copy, target = self._declared(call, mma, view)
         stage = task.stage(call.resource, "producer", op)
+        if view.type.bytes == 4:
+            own = task.once(
+                ("own", mma.warpgroups, view.key),
+                lambda: task.declare(
+                    f"{view.resource}_own", own_values(call, mma, view.tile, expression(view.name))
+                ),
+            )
+            at = index(own, None, None, None, stage)
+            return (Line(task.operation("store_values", op, fragment.name, at), op=op.id),)
+        copy, target = self._declared(call, mma, view)
         at = index(target, None, None, None, stage)
         return (Line(task.operation("store_fragment", op, copy, fragment.name, at), op=op.id),)
 
@@ -34,13 +44,9 @@ class StoreFragment:
         task = work.task
 
         def make() -> tuple[str, str]:
-            if view.type.bytes == 2:
-                store = call("warp.StMatrix8x8x16bOp", False, 4)
-            elif view.type.bytes == 4:
-                store = call("cute.nvgpu.CopyUniversalOp")
-            else:
+            if view.type.bytes != 2:
                 raise work.fail(f"stores fp16, bf16 and fp32, not {view.type.dtype.name}")
-            atom = call("cute.make_copy_atom", store, view.type.constant)
+            atom = call("cute.make_copy_atom", call("warp.StMatrix8x8x16bOp", False, 4), view.type.constant)
             st_atom = task.declare("st_atom", atom)
             tiled = call("cute.make_tiled_copy_C_atom", st_atom, mma.tiled)
             copy = task.declare("st_copy", call("cute.make_tiled_copy_S", st_atom, tiled))
