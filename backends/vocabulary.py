@@ -77,7 +77,7 @@ BODIES = {
             Parameter("splits", INTEGER, default=1),
         ),
     ),
-    "sm90.tma_load": Body(Engine.TMA, COPY),
+    "sm90.tma_load": Body(Engine.TMA, (*COPY, Parameter("split", WORD, default="", words=("", "pair")))),
     "sm90.wgmma": Body(Engine.WGMMA, MMA, HOPPER),
     "sm90.read_fragment": Body(Engine.WARP, SUBTILES, HOPPER),
     "sm90.add_row": Body(Engine.WARP, (Parameter("tensor", NAME),), HOPPER),
@@ -87,13 +87,18 @@ BODIES = {
     "sm90.bulk_store": Body(
         Engine.BULK_STORE, (*COPY, Parameter("reduce", WORD, default="", words=("", "add")))
     ),
-    "sm100.tcgen05_mma": Body(Engine.TCGEN05, MMA, BLACKWELL),
+    "sm100.tcgen05_mma": Body(Engine.TCGEN05, (*MMA, Parameter("cta_group", INTEGER, default=1)), BLACKWELL),
+    "sm100.tcgen05_mma_scaled": Body(
+        Engine.TCGEN05, (*MMA, Parameter("sfa", NAME), Parameter("sfb", NAME)), BLACKWELL
+    ),
+    "sm100.tcgen05_cp": Body(Engine.TCGEN05_CP, (Parameter("source", NAME),), BLACKWELL),
     "sm100.tmem_load": Body(Engine.TCGEN05_LD, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
     "sm100.store_fragment": Body(Engine.WARP, targets=BLACKWELL),
 }
 
 
-MULTIPLY = ("sm90.wgmma", "sm100.tcgen05_mma")  # bodies that read rows of A and B from shared memory
+UMMAS = ("sm100.tcgen05_mma", "sm100.tcgen05_mma_scaled")
+MULTIPLY = ("sm90.wgmma", *UMMAS)  # bodies that read rows of A and B from shared memory
 STORE = ("sm90.store_fragment", "sm100.store_fragment")  # bodies that write rows of the accumulator to it
 
 
@@ -240,14 +245,14 @@ def warpgroups_over(warp_idx: int, warps: int, tile: Sequence[int], nbytes: int 
     return down, across
 
 
-UMMA_M, UMMA_K = (
-    128,
-    16,
-)  # PTX ISA, tcgen05.mma, kind::f16: M = 128 by one CTA fills all lanes; K is always 16
+# PTX ISA, tcgen05.mma, kind::f16: M = 128 by one CTA, 256 by a pair, fill all lanes of each; K is always 16
+UMMA_M, UMMA_K = 128, 16
 
 
-def check_umma(tile: Sequence[int]) -> None:
-    """Whether one instruction of one CTA makes ``tile`` (m, n), k steps of 16 each. Raises StockError."""
+def check_umma(tile: Sequence[int], cta_group: int = 1) -> None:
+    """Whether one instruction of ``cta_group`` CTAs makes ``tile`` (m, n) in each, k steps of 16. Raises StockError."""
+    if cta_group not in (1, 2):
+        raise StockError(f"cta_group is 1 or 2, not {cta_group}")
     m, n, k = tile
     if m != UMMA_M:
         raise StockError(f"m is {m}; a CTA's tile has {UMMA_M} rows, one for each lane of tensor memory")
@@ -257,9 +262,22 @@ def check_umma(tile: Sequence[int]) -> None:
         raise StockError(f"k = {k} is not a multiple of {UMMA_K}")
 
 
+# Elements of 4 blocks of 32, whose factors are the 4 bytes of a column (PTX ISA, tcgen05.mma, .block_scale with .block32).
+SCALED_K = 128
+SCALES = (32, 16)  # of 128 rows: byte 4 q + s of row r is the factor of row 32 q + r in block s
+SCALE_COLUMNS = 4
+
+
+def check_scaled(tile: Sequence[int]) -> None:
+    """Whether instructions with a scale factor for each 32 elements make ``tile``. Raises StockError."""
+    check_umma(tile)
+    if tile[1] != UMMA_M or tile[2] != SCALED_K:
+        raise StockError(f"a scaled tile is {UMMA_M} x {UMMA_M}, {SCALED_K} deep, not {tuple(tile)}")
+
+
 def umma_tile(accumulator: Resource) -> tuple[int, int, int]:
     """The tile of the products that fill ``accumulator`` in tensor memory. Raises StockError."""
-    found = {read(work, "tile") for work in accumulator.works if work.body == "sm100.tcgen05_mma"}
+    found = {read(work, "tile") for work in accumulator.works if work.body in UMMAS}
     if len(found) != 1:
         raise StockError(f"{accumulator.name} is filled with {len(found)} tiles of tcgen05 MMAs, not one")
     return found.pop()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from .document import Document, OpKind, Resource, Space
 from .occupancy import ctas_per_sm, smem_share
 from .pipeline_groups import sharers
+from .schedulers import RESPONSE_BYTES, has_slots
 from .tree import ops_of
 
 MBARRIER_BYTES = 8  # PTX ISA, mbarrier: a 64-bit object
@@ -23,13 +24,14 @@ class Layout:
     """First byte (column) of each stored resource, the bytes of the mbarriers in front of them, and the totals.
 
     ``addresses``: by the target of each allocation of tensor memory ("" for all of it), the byte that its address is
-    written to."""
+    written to; ``responses``: by dynamic queue, the first byte of its slots."""
 
     offsets: dict[str, int]
     barrier_bytes: int
     smem_bytes: int
     tmem_columns: int
     addresses: dict[str, int] = field(default_factory=dict)
+    responses: dict[str, int] = field(default_factory=dict)
 
 
 def smem_capacity(document: Document) -> int:
@@ -45,8 +47,8 @@ def tmem_capacity(document: Document) -> int:
 
 
 def layout(document: Document) -> Layout:
-    """Mbarriers first, then addresses of tensor memory, then resources in document order, each aligned; the phases of an
-    alias group overlap."""
+    """Mbarriers first, then addresses of tensor memory and responses to dynamic queues, then resources in document order,
+    each aligned; the phases of an alias group overlap."""
     barriers = sum(
         r.pipeline.stages
         for r in document.resources
@@ -57,9 +59,14 @@ def layout(document: Document) -> Layout:
     offsets: dict[str, int] = {}
     front = barriers * MBARRIER_BYTES
     addresses = {target: front + ADDRESS_BYTES * i for i, target in enumerate(_allocations(document))}
-    smem = _place(document, Space.SMEM, front + ADDRESS_BYTES * len(addresses), offsets)
+    end, responses = front + ADDRESS_BYTES * len(addresses), {}
+    for resource in document.resources:
+        if has_slots(resource) and resource.storage is None:
+            responses[resource.name] = _align(end, RESPONSE_BYTES)
+            end = responses[resource.name] + RESPONSE_BYTES * resource.pipeline.stages
+    smem = _place(document, Space.SMEM, end, offsets)
     tmem = _place(document, Space.TMEM, 0, offsets)
-    return Layout(offsets, front, smem, tmem, addresses)
+    return Layout(offsets, front, smem, tmem, addresses, responses)
 
 
 def _allocations(document: Document) -> list[str]:

@@ -56,7 +56,7 @@ from .valuations import MAX_PERIOD, Values, cost, loops_of
 
 TOP = 4  # periods of the pipelines after which a symbol's fixed point is given up,
 SPARE = 12  # and so many values more
-EVENTS = 60_000  # of one proof,
+EVENTS = 60_000  # of one proof, times the square of the CTAs that are looked at: more warps, and later fixed points,
 CLOSURES = 300_000  # or of one with conditions
 COMPUTED = 4  # times as many where stages or parities are computed: each symbol then has their period, several times six
 
@@ -205,7 +205,7 @@ class Prover:
         key = self._signature(values)
         if key not in self.seen:
             self.events += cost(self.machine.document, values)
-            most = EVENTS * (COMPUTED if self.growth.computed or self.growth.periods else 1)
+            most = EVENTS * self.machine.ctas**2 * (COMPUTED if self.growth.computed or self.growth.periods else 1)
             if self.events > most:
                 raise Unproved(f"the proof would need more than {most:,} events")
             if perf_counter() > self.deadline:

@@ -46,6 +46,7 @@ REFERENCES = {
     # A large copy in a graph runs at 2.7 TB/s on an H200, outside at 4.2: the faster is the measure.
     "linear": Reference("torch.nn.functional.linear", True, 3),
     "linear_residual": Reference("torch.nn.functional.linear", True, 4),
+    "scaled_gemm": Reference("", True, 4),
     "copy": Reference("Tensor.copy_", False, 1),
 }
 NONE = Reference("", True, 0)

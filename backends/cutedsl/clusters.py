@@ -9,7 +9,7 @@ from warpdraft.core.clusters import cluster_layout, cluster_size
 from warpdraft.core.document import Document
 
 from .errors import LoweringError
-from .syntax import Expression, binary, expression
+from .syntax import Expression, binary, compare, expression
 
 RANK = "rank"  # the variable with the CTA's rank in its cluster
 Sets = Sequence[Sequence[int]]  # by rank, the CTAs that are reached
@@ -64,6 +64,16 @@ class Cluster:
         ):
             return binary(binary(column, "<<", lowest), "|", binary(row, "<<", self.row))
         raise LoweringError("reaches other CTAs of the cluster in a way that no stock form has", op)
+
+    def only(self, flags: Sequence[bool], op: str) -> Expression | None:
+        """The condition under which a CTA is one of those flagged; None where all are. Raises LoweringError."""
+        if all(flags):
+            return None
+        if list(flags) == [rank == 0 for rank in range(self.size)]:
+            return compare(RANK, "==", 0)
+        if list(flags) == [rank % 2 == 0 for rank in range(self.size)]:
+            return compare(binary(RANK, "%", 2), "==", 0)
+        raise LoweringError("is for some CTAs of the cluster: no stock form tells them apart", op)
 
     def number(self, numbers: Sequence[int], op: str) -> Expression:
         """A number that follows from the CTA's place. Raises LoweringError where none of the usual ones does."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from warpdraft.core.cursors import passed_over, side_of
 from warpdraft.core.document import Guard, GuardKind, Loop, Node, Op, OpKind
 from warpdraft.core.expressions import Integer, Operation
+from warpdraft.core.footprints import target_work
+from warpdraft.core.tree import ops_of
 
 from .clusters import RANK
 from .errors import LoweringError
-from .operations import lower_moves, lower_operation
-from .syntax import Expression, For, If, Statement, assign, binary, call, compare, expression
+from .operations import lower_moves, lower_operation, test_of
+from .syntax import Expression, For, If, Statement, While, assign, binary, call, compare, expression
 from .task import Frame, TaskBuilder
 from .tensor_memory import meetings, reads_before
 from .works import lower_work
@@ -29,8 +33,8 @@ def lower_schedule(task: TaskBuilder) -> tuple[Statement, ...]:
 
 
 def lower_block(task: TaskBuilder, nodes: Sequence[Node]) -> tuple[Statement, ...]:
-    """The statements of ``nodes``, in schedule order."""
-    return tuple(s for node in nodes for s in lower_node(task, node))
+    """The statements of ``nodes``, in schedule order; neighbours under one condition share its ``if``."""
+    return joined(s for node in nodes for s in lower_node(task, node))
 
 
 def lower_node(task: TaskBuilder, node: Node) -> tuple[Statement, ...]:
@@ -38,15 +42,62 @@ def lower_node(task: TaskBuilder, node: Node) -> tuple[Statement, ...]:
     if isinstance(node, Op):
         if task.idle is not None:
             return lower_moves(task, node) if side_of(task.document, node) in task.idle else ()
-        return lower_work(task, node) if node.kind is OpKind.WORK else lower_operation(task, node)
+        lines = lower_work(task, node) if node.kind is OpKind.WORK else lower_operation(task, node)
+        test = leaders(task, node)
+        return lines if test is None or not lines else (If(((test, lines),)),)
     if isinstance(node, Loop):
         return _loop(task, node)
     return _guard(task, node)
 
 
+def leaders(task: TaskBuilder, op: Op) -> Expression | None:
+    """The condition under which a CTA takes part in ``op``; None: all do. A view goes with the works that use it."""
+    test = test_of(task, op)
+    named = target_work(task.document, op) if op.kind is OpKind.WORK else None
+    if test is None or named is None or not named[1].view:
+        return test
+    users = [o for o in ops_of(task.task) if any(getattr(v, "name", None) in op.results for _, v in o.args)]
+    return test if all(same(test, test_of(task, o)) for o in users) else None
+
+
+def same(one: Expression, other: Expression | None) -> bool:
+    """Whether two conditions are written alike."""
+    return other is not None and ast.dump(one) == ast.dump(other)
+
+
+def joined(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """``statements`` with neighbours under one condition put together."""
+    found: list[Statement] = []
+    for s in statements:
+        last = found[-1] if found else None
+        if isinstance(s, If) and isinstance(last, If) and len(s.arms) == len(last.arms) == 1:
+            (test, body), (before, first) = s.arms[0], last.arms[0]
+            if test is not None and same(test, before) and names_rank(test):
+                found[-1] = If(((before, joined((*first, *body))),), last.note)
+                continue
+        found.append(s)
+    return tuple(found)
+
+
+def names_rank(test: Expression) -> bool:
+    """Whether a condition asks for the CTA's rank, which nothing changes."""
+    return any(isinstance(n, ast.Name) and n.id == RANK for n in ast.walk(test))
+
+
+def outside(loop: For, opening: int) -> Statement:
+    """``loop``, under the condition that its body is under: all of it but for ``opening`` statements that only count."""
+    if len(loop.body) == opening + 1 and isinstance(inner := loop.body[-1], If) and len(inner.arms) == 1:
+        test, body = inner.arms[0]
+        if test is not None and names_rank(test):
+            return If(((test, (replace(loop, body=(*loop.body[:opening], *body)),)),))
+    return loop
+
+
 def _loop(task: TaskBuilder, loop: Loop) -> tuple[Statement, ...]:
     if loop.skip_if:
         raise LoweringError(f"no stock body says when {loop.skip_if!r} skips a tile", loop.id)
+    if loop.kind == "tile" and task.module.dynamic:
+        return _dynamic(task, loop)
     frame, start = _frame(task, loop)
     task.loops.append(frame)
     body = lower_block(task, loop.body)
@@ -55,7 +106,21 @@ def _loop(task: TaskBuilder, loop: Loop) -> tuple[Statement, ...]:
         return ()
     trips = call("cutlass.range", frame.trips, unroll=loop.unroll or 1)
     note = f"tiles of {loop.queue}" if loop.kind == "tile" else ""
-    return (For(expression(frame.index), trips, (*start, *frame.prologue, *body), note),)
+    made = For(expression(frame.index), trips, (*start, *frame.prologue, *body), note)
+    return (outside(made, len(start)),)
+
+
+def _dynamic(task: TaskBuilder, loop: Loop) -> tuple[Statement, ...]:
+    """A loop over tiles that are requested at run time: until a response says that none is left."""
+    tile, turn = task.work_tile(loop.queue), task.keep("turn", call("Int32", 0))
+    frame = Frame("tile", loop.var, loop.queue, turn, expression(turn), expression(1), expression(turn))
+    task.loops.append(frame)
+    body = lower_block(task, loop.body)
+    task.loops.pop()
+    if task.idle is not None and not body:
+        return ()
+    count = assign(turn, binary(turn, "+", 1))
+    return (While(compare(tile, ">=", 0), (*frame.prologue, *body, count), f"tiles of {loop.queue}"),)
 
 
 def _frame(task: TaskBuilder, loop: Loop) -> tuple[Frame, list[Statement]]:

@@ -37,6 +37,7 @@ DTYPES = (
     DType("bf16", "BFloat16", 2),
     DType("e4m3", "Float8E4M3FN", 1),
     DType("fp32", "Float32", 4),
+    DType("ue8m0", "Float8E8M0FNU", 1),  # scale factors: powers of two
 )
 SPELLINGS = {
     "float16": "fp16",
@@ -44,6 +45,7 @@ SPELLINGS = {
     "f16": "fp16",
     "bfloat16": "bf16",
     "float8_e4m3fn": "e4m3",
+    "float8_e8m0fnu": "ue8m0",
     "float32": "fp32",
     "f32": "fp32",
 }

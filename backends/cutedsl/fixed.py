@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from .syntax import Blank, Expression, For, Function, If, Line, Return, Statement, Verbatim, With
+from .syntax import Blank, Expression, For, Function, If, Line, Return, Statement, Verbatim, While, With
 
 IMPORTS = (
     (("argparse",), "import argparse"),
@@ -31,7 +31,8 @@ IMPORTS = (
     (("PipelineUserType", "make_pipeline_state"), "from cutlass.pipeline import {}"),
 )
 
-FILES = ("prelude", "selfcheck", "references", "watchdog", "profile", "jitter")
+PRELUDES = ("prelude", "prelude_sm100")
+FILES = (*PRELUDES, "selfcheck", "references", "watchdog", "profile", "jitter")
 WRAPPERS = {
     "profile": "stamped",
     "jitter": "delayed",
@@ -90,15 +91,16 @@ def assignment(file: str, name: str) -> str:
 
 def operations(used: set[str], build: str = "") -> str:
     """The class of operations with only the methods ``used``, and what else ``build`` puts into it."""
-    text, ops = _operations("prelude")
-    methods = {m.name: _segment(text, m) for m in _methods(ops) if m.name in used}
+    every = {m.name: _segment(text, m) for text, ops in map(_operations, PRELUDES) for m in _methods(ops)}
+    methods = {name: source for name, source in every.items() if name in used}
+    text, ops = _operations(PRELUDES[0])
     if build in WRAPPERS:
         wrapper = f"    @{WRAPPERS[build]}\n"
         methods = {n: source if n in UNWRAPPED else wrapper + source for n, source in methods.items()}
     if build:
         text, ops = _operations(build)
         own = {m.name: _segment(text, m) for m in _methods(ops)}
-        extra = {name for name in own if name not in {m.name for m in _methods(_operations("prelude")[1])}}
+        extra = own.keys() - every.keys()
         methods |= {name: source for name, source in own.items() if name in used or name in extra}
     first = _methods(ops)[0]
     start = min([first.lineno, *(d.lineno for d in first.decorator_list)])
@@ -149,6 +151,9 @@ def _expressions(statements: Sequence[Statement]) -> Iterator[Expression]:
                 yield value
             case For(target, iterable, body):
                 yield from (target, iterable)
+                yield from _expressions(body)
+            case While(test, body):
+                yield test
                 yield from _expressions(body)
             case If(arms):
                 for test, body in arms:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warpdraft.core.document import Document, OpKind
+from warpdraft.core.document import Document, OpKind, Space
 from warpdraft.core.limits import too_large
 from warpdraft.core.occupancy import ctas_per_sm
 from warpdraft.core.tree import ops_of
@@ -12,7 +12,17 @@ from warpdraft.core.tree import ops_of
 from .checks import checks
 from .clusters import RANK
 from .errors import LoweringError
-from .fixed import WRAPPERS, assignment, definition, functions, imports, names_in, operations, used_names
+from .fixed import (
+    PRELUDES,
+    WRAPPERS,
+    assignment,
+    definition,
+    functions,
+    imports,
+    names_in,
+    operations,
+    used_names,
+)
 from .module import BUILDS, Module
 from .printer import print_source
 from .roles import branches, drains
@@ -146,7 +156,7 @@ def _record_constants(module: Module) -> Iterator[Statement]:
         yield Verbatim(f"{assignment(module.build, name)}  # {note}")
     yield assign("WARPS", module.warps)
     every = module.build != "watchdog"
-    drained = {op.id for task in module.document.tasks for _, op in drains(module, task)}
+    drained = {op.id for task in module.document.tasks for _, op, _ in drains(module, task)}
     ops = [
         op.id
         for task in module.document.tasks
@@ -158,12 +168,12 @@ def _record_constants(module: Module) -> Iterator[Statement]:
 
 def _prelude(names: set[str], methods: set[str], build: str) -> tuple[Statement, ...]:
     """The parts of the prelude that the kernel uses, or that such a part uses."""
-    texts = {name: definition("prelude", name) for name in functions("prelude") if name != "Ops"}
+    texts = {n: definition(file, n) for file in PRELUDES for n in functions(file) if n != "Ops"}
     names = names | names_in(operations(methods, build))
     while more := {n for t in names & texts.keys() for n in names_in(texts[t])} & texts.keys() - names:
         names |= more
     parts: list[Statement] = []
-    for name in functions("prelude"):
+    for name in dict.fromkeys((*functions(PRELUDES[0]), *texts)):
         if name == "Ops":
             if build in WRAPPERS:
                 parts += [Blank(2) if parts else Blank(0), Verbatim(definition(build, WRAPPERS[build]))]
@@ -198,7 +208,7 @@ def _grid_position(module: Module) -> Iterator[Statement]:
     yield assign("block", binary(index(call("cute.arch.block_idx"), 0), "//", size))
     if size > 1:
         yield assign(RANK, call("cute.arch.make_warp_uniform", call("cute.arch.block_idx_in_cluster")))
-    if not module.persistent:
+    if not module.persistent or module.dynamic:
         return
     yield assign("blocks", binary(index(call("cute.arch.grid_dim"), 0), "//", size))
     yield assign("turns", call("cute.ceil_div", binary(module.tile_count(), "-", "block"), "blocks"))
@@ -231,7 +241,7 @@ def _prepare(module: Module) -> Function:
 def _launch_options(module: Module) -> dict[str, Operand]:
     """What the launch needs to know, apart from its stream; may add to the host's part."""
     ctas, size = ctas_per_sm(module.document), module.cluster.size
-    if module.persistent:
+    if module.persistent and not module.dynamic:
         most = binary(binary("sms", "*", ctas), "//", size)
         grid = binary(call("cutlass.min", module.tile_count(), most), "*", size)
     else:
@@ -240,6 +250,7 @@ def _launch_options(module: Module) -> dict[str, Operand]:
         "grid": (grid, 1, 1),
         "block": (32 * module.warps, 1, 1),
         **({"cluster": (size, 1, 1)} if size > 1 else {}),
+        **({"use_pdl": True} if any(r.space is Space.PDL for r in module.document.resources) else {}),
         "min_blocks_per_mp": ctas,
         **({"preferred_smem_carveout": 100} if ctas > 1 else {}),  # percent; else the DSL asks a device
     }

@@ -11,6 +11,7 @@ from warpdraft.core.expressions import Integer, Symbol
 from warpdraft.core.interleave import PLAIN
 from warpdraft.core.machine import Machine
 from warpdraft.core.routes import Routes
+from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import walk
 
 from ..vocabulary import TARGETS, StockError, output_tile, splits_of
@@ -183,14 +184,23 @@ class Module:
         raise LoweringError(f"the kernel has no tensor {name!r}", op)
 
     def tma(
-        self, tensor: str, view: SmemView, store: bool, multicast: int = 0, reduce: str = ""
+        self,
+        tensor: str,
+        view: SmemView,
+        store: bool,
+        multicast: int = 0,
+        reduce: str = "",
+        pair: bool = False,
     ) -> TmaTensor:
         """The atom that copies one stage of ``view`` from (to, if ``store``) a tile of ``tensor``; with ``multicast``, one
-        of so many equal parts of it to several CTAs of the cluster; with ``reduce``, it is added to the tile."""
-        key = ("tma", tensor, view.key, store, multicast, reduce)
-        return self._once(key, lambda: self._make_tma(tensor, view, store, multicast, reduce))
+        of so many equal parts of it to several CTAs of the cluster; with ``reduce``, it is added to the tile; for a
+        ``pair``, its bytes count in the leader."""
+        key = ("tma", tensor, view.key, store, multicast, reduce, pair)
+        return self._once(key, lambda: self._make_tma(tensor, view, store, multicast, reduce, pair))
 
-    def _make_tma(self, tensor: str, view: SmemView, store: bool, multicast: int, reduce: str) -> TmaTensor:
+    def _make_tma(
+        self, tensor: str, view: SmemView, store: bool, multicast: int, reduce: str, pair: bool
+    ) -> TmaTensor:
         atom, gmem = self.names.new(f"tma_{tensor}"), self.names.new(f"{tensor}_gmem")
         position = [t.name for t in self.kernel.tensors].index(tensor)
         rank = len(self.kernel.tensors[position].shape)
@@ -201,7 +211,7 @@ class Module:
         operation = f"cpasync.Copy{'Reduce' if reduce else ''}BulkTensorTile{kind}Op"
         made = call(
             "cpasync.make_tiled_tma_atom",
-            call(operation),
+            call(operation, *(("tcgen05.CtaGroup.TWO",) if pair else ())),
             call("batch_last", whole) if rank == 3 else whole,
             view.stage_layout(),
             view.tile,
@@ -239,11 +249,20 @@ class Module:
 
     # -- clusters
     def routes(self, resource: Resource, op: Op) -> Routes:
-        """Which CTAs the signals of ``resource``'s pipeline reach. Raises LoweringError where only leaders take part."""
-        found = routes(self.document, resource)
-        if not all((*found.produces, *found.consumes)):
-            raise LoweringError(f"{resource.name}: sides of a pipeline led by one CTA are not lowered", op.id)
-        return found
+        """Which CTAs the signals of ``resource``'s pipeline reach."""
+        return routes(self.document, resource)
+
+    def leaders(self, resource: Resource | None, role: str, op: Op) -> Expression | None:
+        """The condition under which a CTA takes part in side ``role`` of ``resource``'s pipeline; None: all do."""
+        if resource is None or resource.pipeline is None or role not in ("producer", "consumer"):
+            return None
+        found = self.routes(resource, op)
+        return self.cluster.only(found.produces if role == "producer" else found.consumes, op.id)
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether tiles are requested at run time: then every cluster is launched, and some take over others' tiles."""
+        return any(is_dynamic(r) for r in self.document.resources)
 
     # -- tiles
     @property

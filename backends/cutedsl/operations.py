@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from warpdraft.core.arrivals import TMA, armed_bytes, consumer_signal, producer_signal
 from warpdraft.core.clusters import targets
-from warpdraft.core.cursors import CLOSES, moved_cursor
+from warpdraft.core.cursors import CLOSES, moved_cursor, side_of
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
-from warpdraft.core.tree import find_target, ops_of
+from warpdraft.core.tree import find_resource, find_target, ops_of
 
 from .clusters import Sets
 from .errors import LoweringError
@@ -30,7 +30,7 @@ from .syntax import (
     text,
 )
 from .task import CONSUMER, PRODUCER, TaskBuilder
-from .tensor_core import TENSOR_CORE
+from .tensor_core import TENSOR_CORE, pairs
 
 Lowered = tuple[Statement, ...]
 WARPGROUP = 4  # warps
@@ -83,19 +83,33 @@ def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     stage = attribute(expression(cursor), "index")
     lines: list[Statement] = [Line(task.operation("acquire", op, ring, cursor), op=op.id)]
     if producer_signal(task.document, resource) == TMA:
-        tx_bytes = _armed(task, op, resource)
-        full = binary(f"{ring}.full", "+", stage)
-        lines.append(led(task, Line(task.operation("arm", op, full, tx_bytes), op=op.id)))
+        lines += _arm(task, op, resource, binary(f"{ring}.full", "+", stage))
     return (*lines, *_moved(task, op, resource))
 
 
-def _armed(task: TaskBuilder, op: Op, resource: Resource) -> int:
-    """The bytes that the acquire ``op`` expects, which must be the same in every CTA of a cluster that gets here."""
-    ctas = range(task.module.cluster.size)
+def _arm(task: TaskBuilder, op: Op, resource: Resource, full: Expression) -> Lowered:
+    """The producer's arrival with the bytes that the acquire ``op`` expects: on the full barrier of the own CTA, of every
+    CTA where one asks for all, of none where the pair's leader does it."""
+    cluster, reached = task.module.cluster, task.module.routes(resource, op).full
+    ctas = sorted({cta for of in reached for cta in of})
     found = {armed_bytes(task.document, resource, task.task, op, cta) for cta in ctas}
     if len(found) > 1:
         raise LoweringError(f"the CTAs expect {sorted(found)} bytes of {resource.name}", op.id)
-    return found.pop()
+    tx_bytes = found.pop()
+    if all(of in ((rank,), ()) for rank, of in enumerate(reached)):
+        line: Statement = Line(task.operation("arm", op, full, tx_bytes), op=op.id)
+    else:
+        mask = task.ctas(tuple(of for of in reached if of), op)
+        line = Line(task.operation("arm_ctas", op, full, mask, tx_bytes), op=op.id)
+    test = cluster.only([bool(of) for of in reached], op.id)
+    armed = led(task, line)
+    return (armed,) if test is None or test_of(task, op) else (If(((test, (armed,)),)),)
+
+
+def test_of(task: TaskBuilder, op: Op) -> Expression | None:
+    """The condition under which a CTA of the cluster takes part in ``op``; None: all do."""
+    target, role = side_of(task.document, op)
+    return task.module.leaders(find_resource(task.document, target), role, op)
 
 
 def _commit(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
@@ -137,9 +151,9 @@ def lower_drain(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
 def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression, reached: Sets) -> Lowered:
     """The arrivals that this task's warps make: see `core.arrivals.arrivals_by`."""
     if signal == Signal.COMMIT:
-        if not task.module.cluster.alone(reached):
-            raise LoweringError("tcgen05 commits that reach other CTAs are not lowered yet", op.id)
-        return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
+        return (
+            _commit_umma(task, op, barrier, reached, task.module.routes(task.resource(op), op).pair == 2),
+        )
     if signal == Signal.CP_ASYNC:
         raise LoweringError(
             "arrivals of cp.async copies are not lowered: no stock body makes such copies", op.id
@@ -152,6 +166,15 @@ def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression, reached
         call_ = task.operation("arrive_ctas", op, barrier, task.ctas(reached, op), count)
     line = Line(call_, op=op.id)
     return (line if signal in (Signal.THREAD, Signal.WARP) else led(task, line),)
+
+
+def _commit_umma(task: TaskBuilder, op: Op, barrier: Expression, reached: Sets, pair: bool) -> Statement:
+    """An arrival when the MMAs so far are done: on the own barrier, or with those of others at once."""
+    if task.module.cluster.alone(reached):
+        call_ = task.operation("commit_umma", op, barrier, pair)
+    else:
+        call_ = task.operation("commit_umma_ctas", op, barrier, task.ctas(reached, op), pair)
+    return led(task, Line(call_, op=op.id))
 
 
 def _try(method: str, which: str) -> Callable[[TaskBuilder, Op, Resource], Lowered]:
@@ -211,7 +234,7 @@ def _raw(task: TaskBuilder, op: Op) -> Lowered:
         ctas = task.ctas(reached, op)
         return (Line(task.operation("arrive_ctas", op, barrier, ctas, count), op=op.id),)
     if op.kind is OpKind.TCGEN05_COMMIT:
-        return (led(task, Line(task.operation("commit_umma", op, barrier), op=op.id)),)
+        return (led(task, Line(task.operation("commit_umma", op, barrier, pairs(task.document)), op=op.id)),)
     if op.kind is OpKind.MBARRIER_ARRIVE:
         return (Line(task.operation("arrive_count", op, barrier, count), op=op.id),)
     if op.kind is not OpKind.MBARRIER_WAIT:

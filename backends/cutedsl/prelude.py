@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import cutlass
 from cutlass import Int32, cute
-from cutlass.cute.nvgpu import OperandMajorMode, cpasync, tcgen05, warpgroup
+from cutlass.cute.nvgpu import OperandMajorMode, cpasync, warpgroup
 
 DTYPE = cutlass.Float16
 
@@ -48,6 +48,20 @@ class Ops:
         """The producer's arrival, which an acquire makes at once, with the bytes that its copies will bring."""
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(barrier, tx_bytes)
+
+    @cute.jit
+    def arm_ctas(
+        self,
+        op: cutlass.Constexpr,
+        barrier: cute.Pointer,
+        ctas: Int32,
+        tx_bytes: cutlass.Constexpr,
+        step: Int32,
+    ):
+        """The same on the barrier of each of the CTAs, given as bits: lane r arms CTA r."""
+        lane = cute.arch.lane_idx()
+        if (ctas >> lane) & 1:
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, tx_bytes, lane)
 
     @cute.jit
     def expect(self, op: cutlass.Constexpr, barrier: cute.Pointer, tx_bytes: cutlass.Constexpr, step: Int32):
@@ -90,7 +104,8 @@ class Ops:
         count: cutlass.Constexpr,
         step: Int32,
     ):
-        """`count` arrivals on the barrier of each of the CTAs, given as bits: lane r signals CTA r."""
+        """`count` arrivals on the barrier of each of the CTAs, given as bits: lane r signals CTA r, for all lanes."""
+        cute.arch.sync_warp()
         lane = cute.arch.lane_idx()
         if (ctas >> lane) & 1:
             cute.arch.mbarrier_arrive(barrier, lane, arrive_count=count)
@@ -139,60 +154,6 @@ class Ops:
     def wait_mma(self, op, pending, step):
         """Wait until all but the newest `pending` groups are complete."""
         warpgroup.wait_group(pending)
-
-    # -- tcgen05
-    def mma(self, op, instruction, columns, a, b, accumulate, step):
-        """The product from `columns` of tensor memory on, plus what is there where `accumulate` holds."""
-        mma = cute.make_tiled_mma(instruction)
-        tile = mma.make_fragment_C(mma.partition_shape_C(instruction.shape_mnk[:2]))
-        acc = cute.make_tensor(columns, tile.layout)
-        mma.set(tcgen05.Field.ACCUMULATE, accumulate)
-        for i in range(cute.size(a, mode=[2])):
-            cute.gemm(mma, acc, a[None, None, i], b[None, None, i], acc)
-            mma.set(tcgen05.Field.ACCUMULATE, True)
-
-    @cute.jit
-    def commit_umma(self, op: cutlass.Constexpr, barrier: cute.Pointer, step: Int32):
-        """One arrival when all that this thread has issued is done."""
-        with cute.arch.elect_one():
-            tcgen05.commit(barrier)
-
-    def tmem_alloc(self, op, columns, address, pair, step):
-        """This warp allocates; where it got them is written to shared memory."""
-        cute.arch.alloc_tmem(columns, address, is_two_cta=pair)
-
-    def tmem_relinquish(self, op, pair, step):
-        cute.arch.relinquish_tmem_alloc_permit(is_two_cta=pair)
-
-    def tmem_dealloc(self, op, columns, start, pair, step):
-        cute.arch.dealloc_tmem(start, columns, is_two_cta=pair)
-
-    def tmem_load(self, op, copy, lane, start, columns, step):
-        """The columns of this thread's lane, in registers once the warp has waited for its loads."""
-        source = copy.get_slice(lane).partition_S(columns_at(start, columns))
-        values = cute.make_rmem_tensor(((columns, 1), 1, 1), cutlass.Float32)
-        cute.copy(copy, source, values)
-        return values
-
-    def wait_tmem_loads(self, op, step):
-        cute.arch.fence_view_async_tmem_load()
-
-    def wait_tmem_stores(self, op, step):
-        cute.arch.fence_view_async_tmem_store()
-
-    def tcgen05_fence_before(self, op, step):
-        """What this thread did in tensor memory comes before the barrier that follows."""
-        cute.arch.inline_ptx("tcgen05.fence::before_thread_sync;")
-
-    def tcgen05_fence_after(self, op, step):
-        """What this thread does in tensor memory comes after the barrier before."""
-        cute.arch.inline_ptx("tcgen05.fence::after_thread_sync;")
-
-    def store_row(self, op, copy, fragment, target, step):
-        """Convert to the target's type and store this thread's row."""
-        out = cute.make_rmem_tensor(fragment.shape, target.element_type)
-        out.store(fragment.load().to(target.element_type))
-        cute.copy(copy, copy.retile(out), target)
 
     # -- registers to shared memory
     def read_fragment(self, op, acc, subtile, subtiles, step):
@@ -350,33 +311,6 @@ def partition(atom, staged, tiles, tile, number=0, parts=1):
     tiled = cute.local_tile(tiles, tile, (None,) * cute.rank(tiles))
     smem, gmem = cute.group_modes(staged, 0, 2), cute.group_modes(tiled, 0, len(tile))
     return cpasync.tma_partition(atom, number, cute.make_layout(parts), smem, gmem)
-
-
-def descriptors(staged):
-    """The descriptors of (rows, columns, stage) in shared memory, by (.., 16 columns, stage): the same for A and for B."""
-    source, major = tcgen05.OperandSource.SMEM, OperandMajorMode.K
-    shape = (128, cute.size(staged, mode=[0]), 16)
-    one = tcgen05.MmaF16BF16Op(DTYPE, cutlass.Float32, shape, tcgen05.CtaGroup.ONE, source, major, major)
-    mma = cute.make_tiled_mma(one)
-    return mma.make_fragment_B(mma.get_slice(0).partition_B(staged))
-
-
-def columns_at(start, columns):
-    """All lanes of `columns` columns of tensor memory: an address has the lane in its upper half."""
-    return cute.make_tensor(start, cute.make_layout((128, columns), stride=(1 << 16, 1)))
-
-
-def tmem_loads(columns):
-    """The copy of `columns` columns to registers, a lane for each of 128 threads."""
-    atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(columns)), cutlass.Float32)
-    anywhere = cute.make_ptr(cutlass.Float32, 0, cute.AddressSpace.tmem, assumed_align=16)
-    return tcgen05.make_tmem_copy(atom, columns_at(anywhere, columns))
-
-
-def row_stores(loads, dtype):
-    """The copy of what `loads` brought to shared memory, 16 bytes at a time."""
-    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), dtype, num_bits_per_copy=128)
-    return cute.make_tiled_copy_D(atom, loads)
 
 
 @cute.jit

@@ -6,7 +6,20 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from .syntax import Blank, Comment, Expression, For, Function, If, Line, Return, Statement, Verbatim, With
+from .syntax import (
+    Blank,
+    Comment,
+    Expression,
+    For,
+    Function,
+    If,
+    Line,
+    Return,
+    Statement,
+    Verbatim,
+    While,
+    With,
+)
 
 WIDTH = 110
 INDENT = "    "
@@ -49,6 +62,9 @@ def _statement(statement: Statement, indent: str) -> Iterator[str]:
             yield from (indent + line if line else "" for line in words.splitlines())
         case For(target, iterable, body, note):
             yield from _tagged(indent, f"for {_target(target)} in ", iterable, ":", _tag("", note))
+            yield from _body(body, indent)
+        case While(test, body, note):
+            yield from _tagged(indent, "while ", test, ":", _tag("", note))
             yield from _body(body, indent)
         case With(context, body):
             yield from _tagged(indent, "with ", context, ":", "")

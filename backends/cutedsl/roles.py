@@ -91,23 +91,25 @@ def _task(module: Module, role: Role, task: Task) -> tuple[Statement, ...]:
     return (Comment(f"---- task {task.name}: {warps}"), *inside)
 
 
-def drains(module: Module, task: Task) -> Iterator[tuple[int, Op]]:
-    """The last commits behind which the task drains a pipeline, each with the warp that does it."""
-    ctas = range(module.cluster.size)
+def drains(module: Module, task: Task) -> Iterator[tuple[int, Op, Expression | None]]:
+    """The last commits behind which the task drains a pipeline, each with the warp that does it, and the condition under
+    which its CTA does (None: all do)."""
     for warp in range(task.num_warps):
-        found = {module.machine.drains(task, warp, cta) for cta in ctas}
-        if len(found) > 1:
-            raise LoweringError(f"the CTAs of the cluster drain different pipelines in {task.name}")
-        yield from ((warp, op) for op in found.pop())
+        found = [module.machine.drains(task, warp, cta) for cta in range(module.cluster.size)]
+        for op in dict.fromkeys(op for of in found for op in of):
+            yield warp, op, module.cluster.only([op in of for of in found], op.id)
 
 
 def _drains(builder: TaskBuilder) -> Iterator[Statement]:
     task = builder.task
     warps: dict[Op, list[int]] = {}
-    for warp, op in drains(builder.module, task):
+    tests: dict[Op, Expression | None] = {}
+    for warp, op, tests[op] in drains(builder.module, task):
         warps.setdefault(op, []).append(warp)
     for op, of in warps.items():
         drain = lower_drain(builder, op, builder.resource(op))
+        if tests[op] is not None:
+            drain = If(((tests[op], (drain,)),))
         if len(of) == task.num_warps:
             yield from drain
         else:

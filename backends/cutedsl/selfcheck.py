@@ -22,6 +22,7 @@ DTYPES = {
     "bf16": cutlass.BFloat16,
     "e4m3": cutlass.Float8E4M3FN,
     "fp32": cutlass.Float32,
+    "ue8m0": cutlass.Float8E8M0FNU,
 }
 LIMITS = {"fp16": 5e-4, "bf16": 4e-3, "e4m3": 2e-3, "fp32": 1e-4}  # e4m3: wgmma keeps fewer bits of its sums
 
@@ -122,13 +123,16 @@ def make_tensors(sizes):
         "bf16": torch.bfloat16,
         "e4m3": torch.float8_e4m3fn,
         "fp32": torch.float32,
+        "ue8m0": torch.uint8,
     }
     torch.manual_seed(0)
     shape_of = shapes(**sizes)
 
     def made(name, fill):
         order = ORDERS[name]
-        stored = fill([shape_of[name][d] for d in order], device="cuda").to(dtypes[type_name(types()[name])])
+        kind = type_name(types()[name])
+        values = fill([shape_of[name][d] for d in order], device="cuda")
+        stored = (127 + values.round() if kind == "ue8m0" else values).to(dtypes[kind])  # a power's exponent
         return stored.permute([order.index(d) for d in range(len(order))])
 
     def nans(shape, device):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from warpdraft.core.arrivals import empty_count, full_count
+from warpdraft.core.arrivals import empty_count, full_count, made_on_empty, made_on_full
 from warpdraft.core.clusters import cluster_size
 from warpdraft.core.document import Document, Op, OpKind, Resource, Space, Tensor
 from warpdraft.core.footprints import stage_bytes, target_work
@@ -36,6 +36,8 @@ from .syntax import (
 SWIZZLE_ROWS = (
     8  # rows of one swizzle atom of the canonical wgmma layouts (PTX ISA, wgmma, shared memory matrix layout)
 )
+COUNTS = {"full": (full_count, made_on_full), "empty": (empty_count, made_on_empty)}
+SCALES = "ue8m0"  # scale factors lie as tcgen05.cp reads them, not swizzled
 ALIGNMENT = 1024  # bytes: of the whole, which covers the 128-byte swizzle atom
 
 
@@ -84,6 +86,7 @@ class Storage:
     barriers: dict[tuple[str, str], int] = field(default_factory=dict)  # (name, side) -> number of stage 0
     rings: dict[str, str] = field(default_factory=dict)  # resource or raw mbarrier -> variable
     addresses: dict[str, str] = field(default_factory=dict)  # allocation of tensor memory -> variable
+    responses: dict[str, str] = field(default_factory=dict)  # dynamic queue -> variable
     places: dict[str, int] = field(default_factory=dict)  # the same -> byte that its address is written to
     views: dict[tuple[str, str], SmemView] = field(default_factory=dict)
 
@@ -92,9 +95,8 @@ class Storage:
         """The storage of ``document`` before any view is asked for."""
         swizzled = swizzled_resources(document)
         places = layout(_aligned(document, swizzled))
-        self = cls(
-            document, types, names, places.smem_bytes, places.offsets, swizzled, places=places.addresses
-        )
+        words = {**places.addresses, **places.responses}
+        self = cls(document, types, names, places.smem_bytes, places.offsets, swizzled, places=words)
         number = 0
         for resource in document.resources:
             if resource.pipeline:
@@ -106,6 +108,8 @@ class Storage:
             self.barriers[mbarrier.name, "raw"] = number
             number += mbarrier.stages
             self.rings[mbarrier.name] = names.new(mbarrier.name)
+        for name in places.responses:
+            self.responses[name] = names.new(f"{name}_responses")
         for target in places.addresses:
             self.addresses[target] = names.new(f"{target or 'tensor_memory'}_address")
         return self
@@ -172,7 +176,7 @@ class Storage:
             tile,
             typed,
             by_columns,
-            resource.name in self.swizzled,
+            resource.name in self.swizzled and typed.dtype.name != SCALES,
             self.offsets[resource.name] + inner,
             resource.storage.stages,
             resource.storage.bytes,
@@ -215,9 +219,10 @@ class Storage:
             elif side == "full":
                 empty = binary("barriers", "+", self.barriers[name, "empty"])
                 yield assign(self.rings[name], call("Ring", binary("barriers", "+", number), empty))
-        for target, byte in self.places.items():
-            place = binary("smem", "+", byte)
-            yield assign(self.addresses[target], call("cute.recast_ptr", place, dtype="Int32"))
+        for dtype, variables in (("Int32", self.addresses), ("cutlass.Int128", self.responses)):
+            for target, variable in variables.items():
+                place = binary("smem", "+", self.places[target])
+                yield assign(variable, call("cute.recast_ptr", place, dtype=dtype))
         for view in sorted(self.views.values(), key=lambda v: (v.offset, v.resource)):
             place = binary("smem", "+", view.offset)
             shape = view.stage_layout(), view.stages, view.stage_bytes, view.type.constant
@@ -239,9 +244,12 @@ class Storage:
         elif inits:
             yield run("cute.arch.sync_threads")
 
-    def _count(self, count: Callable[[Document, Resource, int], int], resource: Resource) -> int:
-        """The arrival count, which must be the same in all CTAs of a cluster."""
-        counts = {count(self.document, resource, cta) for cta in range(cluster_size(self.document))}
+    def _count(self, side: str, resource: Resource) -> int:
+        """The arrival count, which must be the same in all CTAs of a cluster that anybody arrives in."""
+        count, made = COUNTS[side]
+        ctas = range(cluster_size(self.document))
+        met = [cta for cta in ctas if made(self.document, resource, cta)] or ctas
+        counts = {count(self.document, resource, cta) for cta in met}
         if len(counts) > 1:
             raise LoweringError(f"the CTAs' barriers of {resource.name} count {sorted(counts)} arrivals")
         return counts.pop()
@@ -255,8 +263,8 @@ class Storage:
                     expression("stage"),
                     call("cutlass.range_constexpr", resource.pipeline.stages),
                     (
-                        run(init, full, self._count(full_count, resource)),
-                        run(init, empty, self._count(empty_count, resource)),
+                        run(init, full, self._count("full", resource)),
+                        run(init, empty, self._count("empty", resource)),
                     ),
                 )
         for mbarrier in self.document.mbarriers:

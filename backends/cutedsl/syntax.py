@@ -59,6 +59,15 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
+class While:
+    """``while test:``"""
+
+    test: Expression
+    body: tuple[Statement, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     """``if test:``, with the arms of an ``elif`` chain; an arm whose test is None is the ``else``."""
 
@@ -92,7 +101,7 @@ class Return:
     value: Expression
 
 
-Statement = Line | Comment | Blank | Verbatim | For | If | With | Function | Return
+Statement = Line | Comment | Blank | Verbatim | For | While | If | With | Function | Return
 
 
 def expression(value: Operand) -> Expression:

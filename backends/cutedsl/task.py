@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warpdraft.core.cursors import CLOSES, OPENS, opening_cursor, pipeline_ops
-from warpdraft.core.document import Document, Op, Resource, Task, Token
+from warpdraft.core.document import Document, Op, Resource, Space, Task, Token
 from warpdraft.core.expressions import Integer
 from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_resource
@@ -221,14 +221,15 @@ class TaskBuilder:
         raise LoweringError(f"argument {parameter!r} must be a number", op.id)
 
     def stage_view(self, op: Op, parameter: str = "") -> StageView:
-        """The stage view that ``parameter`` of ``op`` names; without one, the only view among its arguments."""
+        """The stage view that ``parameter`` of ``op`` names; without one, the only view of shared memory among its
+        arguments."""
         if parameter:
             value = self.token(op, parameter)
             if isinstance(value, StageView):
                 return value
             raise LoweringError(f"argument {parameter!r} is not a view of a stage", op.id)
         views = [self.tokens.get(v.name) for _, v in op.args if isinstance(v, Token)]
-        found = [v for v in views if isinstance(v, StageView)]
+        found = [v for v in views if isinstance(v, StageView) and v.resource.space is not Space.TMEM]
         if len(found) != 1:
             raise LoweringError(f"needs one view of a stage, has {len(found)}", op.id)
         return found[0]

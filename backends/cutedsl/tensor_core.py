@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpdraft.core.allocations import columns, cta_group
-from warpdraft.core.document import Op, OpKind
+from warpdraft.core.clusters import cluster_layout
+from warpdraft.core.document import Document, Op, OpKind
 from warpdraft.core.tree import find_resource
 
 from .syntax import Line, Operand, Statement
 from .task import TaskBuilder
 from .tensor_memory import address
+
+
+def pairs(document: Document) -> bool:
+    """Whether tcgen05 instructions are for pairs of CTAs: all of a kernel are, or none (PTX ISA, .cta_group)."""
+    return cluster_layout(document)[0] == 2
+
 
 Lowered = tuple[Statement, ...]
 

@@ -7,6 +7,7 @@ stands at the top of its schedule (or of the loop that the use is in).
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from warpdraft.core.allocations import columns, held
@@ -26,7 +27,9 @@ CLUSTER = "the cluster's barrier"
 def pointer(task: TaskBuilder, resource: Resource, stage: Expression, op: Op) -> Expression:
     """The first column of ``stage`` of ``resource``. Raises LoweringError where nobody allocates it."""
     target, offset = _allocation(task.document, resource, op)
-    place = binary(offset, "+", binary(stage, "*", resource.storage.bytes))
+    columns = resource.storage.bytes
+    first = stage.value * columns if isinstance(stage, ast.Constant) else binary(stage, "*", columns)
+    place = offset + first if isinstance(first, int) else binary(offset, "+", first)
     return binary(address(task, target, op), "+", place)
 
 

@@ -54,17 +54,21 @@ def name_of(task: str, warp: int) -> str:
 
 @dataclass(slots=True)
 class WarpState:
-    """What a warp's bodies keep: the values of its tokens, and its accumulators by (resource, stage)."""
+    """What a warp's bodies keep: the values of its tokens, its accumulators by (resource, stage), and its work tile."""
 
     values: dict[str, Any] = field(default_factory=dict)
     registers: dict[tuple[str, int], Registers] = field(default_factory=dict)
+    tile: int | None = (
+        None  # the work tile that a dynamic queue gave last; None: the one that came with the launch
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One execution of a work: by ``warp`` of ``task`` in ``cta``, with ``args`` as they were when it was issued.
 
-    ``results`` are what the tokens of an asynchronous work stand for: its completion fills them in."""
+    ``results`` are what the tokens of an asynchronous work stand for: its completion fills them in. ``pair``: the memories
+    of the two CTAs that an MMA of a pair works for."""
 
     launch: Launch
     memory: SharedMemory
@@ -80,9 +84,10 @@ class Call:
     loops: tuple[tuple[Loop, int], ...]
     values: dict[str, int]
     args: dict[str, Any]
-    results: tuple[Any, ...] = ()
     target: int = 0  # the CTA of the cluster whose memory is meant
     window: tuple[int, int] | None = None  # bytes of shared memory that a multicast copy brings there
+    pair: tuple[tuple[SharedMemory, TensorMemory], ...] = ()
+    results: tuple[Any, ...] = ()
 
     @property
     def warp_name(self) -> str:
@@ -158,7 +163,8 @@ class Call:
             if not isinstance(found, View):
                 raise self.fail(f"argument {parameter!r} is not a view of a stage")
             return found
-        views = [v for v in self.args.values() if isinstance(v, View)]
+        stages = [v for v in self.args.values() if isinstance(v, View)]
+        views = [v for v in stages if v.resource not in self.launch.columns]  # those of shared memory
         if len(views) != 1:
             raise self.error(f"needs one view to read, and is given {len(views)}")
         return views[0]

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from warpdraft.core import phases
 from warpdraft.core.allocations import allocated
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
 from warpdraft.core.expressions import evaluate
 from warpdraft.core.program import Event, EventKind, Program, Stream
+from warpdraft.core.schedulers import RESPONSE_BYTES, has_slots
 from warpdraft.core.tensor_core import COMMITTED
 from warpdraft.core.tree import find_task, find_work, placed
 
@@ -60,6 +63,7 @@ class Cluster:
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
         self.states = [b.start for b in program.barriers]
         self.flights: list[Flight] = []
+        self.requests: dict[int, int] = {}  # CTA -> responses on their way to it, or there
         self.steps = 0
         self.notes: dict[str, None] = {}
         self.places = Places(launch)
@@ -95,7 +99,7 @@ class Cluster:
         if any(w.stream.cta == cta and w.position < len(w.events) for w in self.warps):
             return
         self.left.add(cta)
-        own = [f for f in self.flights if f.call.memory is self.memories[cta]]
+        own = [f for f in self.flights if f.call is not None and f.call.memory is self.memories[cta]]
         for flight in (f for f in own if f.engine is Engine.BULK_STORE):
             self.memories[cta].poison()
             self.notes[f"{flight.call.op.id} still read shared memory when the CTA had left"] = None
@@ -226,20 +230,26 @@ class Cluster:
     def _complete(self, flight: Flight) -> None:
         self.flights.remove(flight)
         if flight.engine is Engine.TMA and flight.target in self.left:
-            note = f"{flight.call.op.id} copies into a CTA that has left: undefined, ignored"
+            name = flight.call.op.id if flight.call else "a request for a tile"
+            note = f"{name} copies into a CTA that has left: undefined, ignored"
             self.notes[note] = None
             return
         flight.done = True
-        if flight.body is None:
+        if flight.arrivals:
             self._signal("a tcgen05.commit", flight.barriers, flight.arrivals)
             return
-        flight.body.run(flight.call)
+        if flight.writes is not None:
+            flight.writes()
+        else:
+            flight.body.run(flight.call)
         for barrier in flight.barriers:
             self.states[barrier] = phases.complete_tx(self.states[barrier], flight.bytes)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def _work(self, index: int, warp: Warp, event: Event) -> None:
         place = self.places.of(event.op)
+        if place.body is None and has_slots(place.resource):
+            self._request(index, warp, event) if event.kind is EventKind.ASYNC else self._read(warp, event)
         if place.body is None:  # a view, or a work that only steers
             return
         call = self._call(warp, event, place)
@@ -257,6 +267,27 @@ class Cluster:
         results = place.body.run(call) or ()
         warp.state.values.update(zip(place.op.results, results, strict=False))
 
+    def _request(self, index: int, warp: Warp, event: Event) -> None:
+        """A request for a tile: its response goes to each CTA of the cluster, by an event of its own."""
+        (written,) = event.accesses
+        number = self.requests[written.cta] = self.requests.get(written.cta, 0) + 1
+        tiles = self.launch.dealt[self.first // self.launch.size]
+        response = np.array([tiles[number] if number < len(tiles) else -1, 0], np.int64)
+        memory, offset = self.memories[written.cta], self._slot(event)
+        flight = Flight(index, event.engine, None, None, event.barriers, event.bytes, target=written.cta)
+        flight.writes = lambda: memory.write_async(offset, response)
+        self.flights.append(flight)
+
+    def _read(self, warp: Warp, event: Event) -> None:
+        """What the slot holds now: a tile, or -1 where none was left."""
+        if event.accesses:  # but `init_work_tile` reads none
+            stored = self.memories[warp.stream.cta].read(self._slot(event), 8)
+            warp.state.tile = int(stored.view(np.int64)[0])
+
+    def _slot(self, event: Event) -> int:
+        name = self.places.of(event.op).resource.name
+        return self.launch.responses[name] + RESPONSE_BYTES * event.stage
+
     def _call(self, warp: Warp, event: Event, place: Place) -> Call:
         views = {parameter: View(resource, stage) for parameter, resource, stage in event.views}
         args = dict(views)
@@ -268,6 +299,7 @@ class Cluster:
             args[name] = value
         loops = tuple((loop, i) for loop, (_, i) in zip(place.loops, event.at, strict=True))
         target, window = warp.stream.cta, None
+        pair = target - target % 2
         if self.ctas > 1 and event.engine is Engine.TMA:  # one event for each CTA that a copy goes to
             written = next((a for a in event.accesses if a.write), None)
             target, window = (written.cta, (written.low, written.high)) if written else (target, None)
@@ -288,6 +320,7 @@ class Cluster:
             args,
             target,
             window,
+            tuple(zip(self.memories[pair:][:2], self.tensor_memories[pair:][:2], strict=True)),
         )
 
     def _value(self, warp: Warp, token: str, op: Op, parameter: str) -> object:

@@ -35,10 +35,12 @@ FP16 = Dtype("fp16", np.float16, 1e-3)
 BF16 = Dtype("bf16", np.uint16, 8e-3)
 E4M3 = Dtype("e4m3", np.uint8, 2e-3)
 FP32 = Dtype("fp32", np.float32, 1e-4)
+UE8M0 = Dtype("ue8m0", np.uint8, 1.0)  # scale factors: a power of two, bias 127 (OCP microscaling formats)
 NAMES = {
     **dict.fromkeys(("fp16", "f16", "float16", "Float16"), FP16),
     **dict.fromkeys(("bf16", "bfloat16", "BFloat16"), BF16),
     **dict.fromkeys(("e4m3", "float8_e4m3fn", "Float8E4M3FN"), E4M3),
+    **dict.fromkeys(("ue8m0", "float8_e8m0fnu", "Float8E8M0FNU"), UE8M0),
     **dict.fromkeys(("fp32", "f32", "float32", "Float32"), FP32),
 }
 
@@ -47,7 +49,7 @@ def dtype_of(name: object) -> Dtype:
     """The type called ``name``; EmulationError for one that is not emulated."""
     found = NAMES.get(str(name))
     if found is None:
-        raise EmulationError(f"element type {name} is not emulated; these are: fp16, bf16, e4m3, fp32")
+        raise EmulationError(f"element type {name} is not emulated; these are: fp16, bf16, e4m3, fp32, ue8m0")
     return found
 
 
@@ -59,6 +61,8 @@ def encode(values: np.ndarray, dtype: Dtype) -> np.ndarray:
     """
     if dtype is E4M3:
         return _to_e4m3(values)
+    if dtype is UE8M0:
+        return np.round(np.log2(np.abs(values)) + 127).clip(0, 254).astype(np.uint8)
     if dtype is not BF16:
         with np.errstate(over="ignore"):
             return values.astype(dtype.storage)
@@ -75,6 +79,8 @@ def decode(stored: np.ndarray, dtype: Dtype) -> np.ndarray:
     """
     if dtype is E4M3:
         return VALUES_OF_E4M3[stored]
+    if dtype is UE8M0:
+        return np.where(stored == 255, np.nan, np.exp2(stored.astype(np.float32) - 127)).astype(np.float32)
     if dtype is BF16:
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return stored.astype(np.float32)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,15 @@ from warpdraft.core.expressions import (
 )
 from warpdraft.core.layout import layout, smem_capacity, tmem_capacity
 from warpdraft.core.occupancy import ctas_per_sm
-from warpdraft.core.schedulers import is_dynamic
+from warpdraft.core.schedulers import has_slots, is_dynamic
 from warpdraft.core.tree import walk
 
 from ..vocabulary import StockError, added_tensors, minimums, output_tile, whole_grid
-from .dtypes import Dtype, dtype_of, encode
+from .dtypes import UE8M0, Dtype, dtype_of, encode
 from .outcome import EmulationError
 
 MOST_ELEMENTS = 2**28  # of a tensor: 1 GiB of float32
+LEAST_RUNNING = 2  # clusters of a kernel that requests tiles: one alone would be given all of them in order
 SMS = 2  # of the emulated device: a persistent kernel then works on several tiles a CTA at small sizes
 
 
@@ -57,6 +59,8 @@ class Launch:
     tmem_columns: int
     grid: int  # CTAs
     work_tiles: int
+    responses: dict[str, int] = field(default_factory=dict)  # first byte of the slots of each dynamic queue
+    dealt: tuple[tuple[int, ...], ...] = ()  # by cluster, the work tiles of a dynamic queue
 
     @property
     def size(self) -> int:
@@ -100,6 +104,8 @@ class Launch:
             raise EmulationError(f"the kernel does not say how {', '.join(missing)} follows from its sizes")
         tiles, clusters = self.work_tiles // self.size, self.grid // self.size
         own = ceil_div(max(0, tiles - cta // self.size), clusters)
+        if self.dealt:
+            own = len(self.dealt[cta // self.size])
         for name in _tile_counts(self.document):
             values[name] = min(values[name], own)
         for name, least in minimums(self.document, self.document.kernel).items():
@@ -124,8 +130,8 @@ def prepare(
     if kernel is None:
         raise EmulationError(f"{document.name} says nothing of tensors and sizes (it has no kernel)")
     dynamic = [r.name for r in document.resources if is_dynamic(r)]
-    if dynamic:
-        raise EmulationError(f"tiles that are requested at run time are not emulated ({dynamic[0]})")
+    if bare := [r.name for r in document.resources if is_dynamic(r) and not has_slots(r)]:
+        raise EmulationError(f"{bare[0]} has no slots for the responses to its requests")
     if per_tile := [s.name for s in document.symbols if s.per_tile]:
         raise EmulationError(f"trip counts that differ from tile to tile are not emulated ({per_tile[0]})")
     if per_cta := [s.name for s in document.symbols if s.per_cta]:
@@ -138,7 +144,7 @@ def prepare(
     for name, value in taken.items():
         if type(value) is not int:
             raise EmulationError(f"size {name} must be an integer, not {value!r}")
-    random = np.random.default_rng(seed)
+    numbers = np.random.default_rng(seed)
     tensors, added = {}, _added(document)
     for tensor in kernel.tensors:
         dtype = dtype_of(known.get(tensor.dtype, tensor.dtype))
@@ -149,18 +155,21 @@ def prepare(
             raise EmulationError(
                 f"tensor {tensor.name} would have shape {shape}: at most {MOST_ELEMENTS} elements are emulated"
             )
-        values = (
-            random.standard_normal(shape, np.float32)
-            if tensor.role == "in"
-            else np.full(shape, 0 if tensor.name in added else np.nan, np.float32)
-        )
+        values = np.full(shape, 0 if tensor.name in added else np.nan, np.float32)
+        if tensor.role == "in":
+            values = numbers.standard_normal(shape, np.float32)
+        if dtype is UE8M0:
+            values = np.exp2(np.round(values))
         tensors[tensor.name] = GlobalTensor(tensor.name, dtype, encode(values, dtype), tensor.role)
     work_tiles = _evaluate(kernel.grid, taken, "the grid")
     persistent = bool(_tile_counts(document))
     size = cluster_size(document)
     _check_grid(document, kernel, work_tiles, taken)
     most = sms * ctas_per_sm(document) if persistent else work_tiles
+    if dynamic:
+        most = max(most, LEAST_RUNNING * size)
     grid = max(1, min(work_tiles, most) // size) * size
+    dealt = _deal(work_tiles // size, grid // size, seed) if dynamic else ()
     placed = layout(document)
     if placed.smem_bytes > smem_capacity(document):
         raise EmulationError(
@@ -174,7 +183,18 @@ def prepare(
     offsets = {n: o for n, o in placed.offsets.items() if resources[n].space == "smem"}
     columns = {n: o for n, o in placed.offsets.items() if resources[n].space == "tmem"}
     sizes = placed.smem_bytes, placed.tmem_columns
-    return Launch(document, resources, taken, known, tensors, offsets, columns, *sizes, grid, work_tiles)
+    made = Launch(document, resources, taken, known, tensors, offsets, columns, *sizes, grid, work_tiles)
+    return replace(made, responses=placed.responses, dealt=dealt)
+
+
+def _deal(tiles: int, clusters: int, seed: int) -> tuple[tuple[int, ...], ...]:
+    """The tiles that each running cluster works on: its own, then those that it is given when it asks; who asks first is a
+    matter of chance."""
+    chance = random.Random(f"tiles {seed}")
+    found = [[cluster] for cluster in range(clusters)]
+    for tile in range(clusters, tiles):
+        found[chance.randrange(clusters)].append(tile)
+    return tuple(map(tuple, found))
 
 
 def _check_grid(document: Document, kernel: Kernel, work_tiles: int, sizes: Mapping[str, int]) -> None:

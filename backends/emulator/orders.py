@@ -10,7 +10,7 @@ other warps have yet to write, or to fence. The adversaries also let some warps 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from warpdraft.core.document import Engine
@@ -24,8 +24,8 @@ CHANGE = 1 / 64  # how often the adversaries change which warps run ahead
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """An asynchronous op on its way, or, without a body, ``arrivals`` that a tcgen05.commit makes on ``barriers`` once all
-    before it are done. ``needed``: a warp is blocked until it is done."""
+    """An asynchronous op on its way: what ``body`` makes of ``call``, what ``writes`` does, or ``arrivals`` that a
+    tcgen05.commit makes on ``barriers`` once all before it are done. ``needed``: a warp is blocked until it is done."""
 
     warp: int
     engine: Engine
@@ -34,6 +34,7 @@ class Flight:
     barriers: tuple[int, ...] = ()
     bytes: int = 0
     arrivals: int = 0
+    writes: Callable[[], None] | None = None
     target: int = 0  # the CTA whose memory a copy goes to
     done: bool = False
     needed: bool = False

@@ -23,6 +23,25 @@ def copy(inputs: list[np.ndarray]) -> np.ndarray:
     return inputs[0]
 
 
+def scaled_gemm(inputs: list[np.ndarray]) -> np.ndarray:
+    """(scaled A) (scaled B)^T in float32; the factors lie as `vocabulary.SCALES` says."""
+    a, b, sfa, sfb = inputs
+    return scaled(a, sfa) @ scaled(b, sfb).T
+
+
+def scaled(values: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """``values`` with the factor of their row and block of 32 columns.
+
+    >>> scaled(np.ones((128, 128), np.float32), np.arange(512.0).reshape(32, 16))[33, [0, 32]].tolist()
+    [20.0, 21.0]
+    """
+    rows, columns = values.shape
+    down, deep = factors.shape[0] // 32, factors.shape[1] // 16
+    tiles = factors.reshape(down, 32, deep, 4, 4).transpose(0, 3, 1, 2, 4)
+    each = tiles.reshape(128 * down, 4 * deep).repeat(32, axis=1)
+    return values * each[:rows, :columns]
+
+
 def linear(inputs: list[np.ndarray], activation: str = "") -> np.ndarray:
     """activation(A B^T + bias)."""
     *operands, bias = inputs
@@ -39,6 +58,7 @@ def linear_residual(inputs: list[np.ndarray], activation: str = "") -> np.ndarra
 REFERENCES: dict[str, Callable[..., np.ndarray]] = {
     "gemm": gemm,
     "copy": copy,
+    "scaled_gemm": scaled_gemm,
     "linear": linear,
     "linear_residual": linear_residual,
 }

@@ -10,6 +10,8 @@ from warpdraft.core.store import dumps
 SHOWS = {
     "attention": None,
     "blackwell_gemm": None,
+    "blackwell_pair_gemm": None,
+    "blackwell_scaled_gemm": None,
     "broken_arrival_count": "WD201",
     "broken_deadlock": "WD301",
     "broken_early_release": "WD403",

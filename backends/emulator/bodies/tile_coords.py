@@ -1,8 +1,8 @@
 """sm90.tile_coords: which tile of the output this CTA works on now, and the k step.
 
 Static persistent order: cluster c takes work tiles c, c + clusters, ..., each of them as many neighbouring tiles as the
-cluster has CTAs. Work tiles are numbered in bands of ``band`` tile rows (a
-parameter of the work queue), each walked column by column; the last band may be thinner. A band of 1 is row-major.
+cluster has CTAs; of a dynamic queue, it takes what its warps have read. Work tiles are numbered in bands of ``band`` tile
+rows (a parameter of the work queue), each walked column by column; the last band may be thinner. A band of 1 is row-major.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def tile_at(number: int, rows: int, columns: int, band: int) -> tuple[int, int]:
     >>> [tile_at(t, 2, 3, 1) for t in range(4)]
     [(0, 0), (0, 1), (0, 2), (1, 0)]
     """
-    if number >= rows * columns:
-        return rows + number, columns
+    if not 0 <= number < rows * columns:
+        return rows + abs(number), columns
     first, rest = divmod(number, columns * band)
     height = min(band, rows - first * band)
     column, row = divmod(rest, height)
@@ -39,6 +39,8 @@ def run(call: Call) -> tuple[int | None, ...]:
     )
     size = cluster[0] * cluster[1]
     number = (call.cta + (call.index("tile") or 0) * call.launch.grid) // size
+    if call.launch.dealt:
+        number = call.cta // size if call.state.tile is None else call.state.tile
     matrix = None
     splits = call.parameter("splits")
     if splits > 1 and output.data.ndim == 3:

@@ -14,6 +14,8 @@ def run(call: Call) -> None:
     tensor = call.tensor()
     rows, columns = call.parameter("tile")
     top, left = call.corner(tensor)
+    if call.parameter("split"):  # this CTA's half of what a pair shares
+        top = top * 2 + call.cta % 2 * rows
     offset, size = call.place(View(call.resource.name, call.stage), call.parameter("part"))
     if rows * columns * tensor.dtype.bytes != size:
         raise call.error(f"copies {rows * columns * tensor.dtype.bytes} bytes into {size}")

@@ -21,6 +21,7 @@ from warpdraft.core.arrivals import (
 )
 from warpdraft.core.document import Document, Op, OpKind
 from warpdraft.core.machine import Machine
+from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import find_resource, find_target, find_work, walk
 
 pytestmark = [
@@ -85,7 +86,9 @@ def test_waits_arrivals_and_bytes(any_document, ptx_of):
     expected = [
         armed_bytes(any_document, find_resource(any_document, op.target), task, op) for task, op in tma
     ]
-    assert sorted(constants(ptx, r"arrive\.expect_tx\S*\s+%rd\d+, \[[^]]+\], (%?\w+);")) == sorted(expected)
+    assert sorted(constants(ptx, r"arrive\.expect_tx\S*\s+(?:%rd\d+|_), \[[^]]+\], (%?\w+);")) == sorted(
+        expected
+    )
     signalled = [
         (op, find_resource(any_document, op.target), signal_of)
         for kind, signal_of in ((OpKind.COMMIT, producer_signal), (OpKind.RELEASE, consumer_signal))
@@ -94,9 +97,13 @@ def test_waits_arrivals_and_bytes(any_document, ptx_of):
     signals = Counter(signal_of(any_document, resource) for _, resource, signal_of in signalled)
     assert len(re.findall(r"tcgen05\.commit\.", ptx)) == signals.pop("commit", 0)
     signals.pop("tma", 0)
-    releases = [r for op, r, _ in signalled if op.kind is OpKind.RELEASE]
+    releases = [
+        r
+        for op, r, _ in signalled
+        if op.kind is OpKind.RELEASE and consumer_signal(any_document, r) != "commit"
+    ]
     remote = [r for r in releases if routes(any_document, r).crossing]
-    assert len(re.findall(r"mbarrier\.arrive\.\S*shared::cluster\S*\s", ptx)) == len(remote)
+    assert len(re.findall(r"mbarrier\.arrive\.(?!expect_tx)\S*shared::cluster\S*\s", ptx)) == len(remote)
     local = re.findall(r"mbarrier\.arrive\.shared(?:::cta)?\.b64\s", ptx)
     assert len(local) == signals.total() - len(remote)
 
@@ -110,9 +117,35 @@ def drains_of(document: Document) -> set[Op]:
 def test_clusters(any_document, ptx_of):
     ptx, size = ptx_of(any_document), prod(any_document.cluster)
     assert ("%cluster_ctarank" in ptx) == (f"cluster=({size}, 1, 1)" in lower(any_document)) == (size > 1)
-    assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == (size > 1)
+    meetings = len(ops(any_document, OpKind.CLUSTER_SYNC)) + (size > 1)
+    assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == meetings
     shared = [w for r in any_document.resources for w in r.works if w.ctas and size > 1]
-    assert ptx.count(".multicast::cluster") == len(shared)
+    commits = [
+        op
+        for kind, signal in ((OpKind.COMMIT, producer_signal), (OpKind.RELEASE, consumer_signal))
+        for op in ops(any_document, kind)
+        if size > 1 and signal(any_document, find_resource(any_document, op.target)) == "commit"
+    ]
+    requests = works_named(any_document, "fetch_work_tile") if size > 1 else []
+    assert ptx.count(".multicast::cluster") == len(shared) + len(commits) + len(requests)
+
+
+def works_named(document: Document, name: str) -> list[Op]:
+    return [op for op in ops(document, OpKind.WORK) if op.work == name]
+
+
+def test_dynamic_queues_and_dependent_launches(any_document, ptx_of):
+    ptx = ptx_of(any_document)
+    dynamic = any(is_dynamic(r) for r in any_document.resources)
+    reads = works_named(any_document, "get_and_advance_work_tile") if dynamic else []
+    assert ptx.count("clusterlaunchcontrol.try_cancel.async") == len(
+        works_named(any_document, "fetch_work_tile")
+    )
+    assert ptx.count("clusterlaunchcontrol.query_cancel.is_canceled") == len(reads)
+    for work, instruction in (("wait_griddep", "wait"), ("launch_griddep", "launch_dependents")):
+        assert ptx.count(f"griddepcontrol.{instruction};") == len(works_named(any_document, work))
+    fences = len(ops(any_document, OpKind.FENCE_PROXY_ASYNC)) + len(reads)  # a read fences by itself
+    assert ptx.count("fence.proxy.async.shared::cta") == fences
 
 
 def test_named_barriers_fences_and_groups(any_document, ptx_of):
@@ -124,7 +157,6 @@ def test_named_barriers_fences_and_groups(any_document, ptx_of):
     )
     found = Counter((int(i), int(n)) for i, n in re.findall(r"bar\.sync\s+(\d+), (\d+);", ptx))
     assert found == syncs
-    assert ptx.count("fence.proxy.async.shared::cta") == len(ops(any_document, OpKind.FENCE_PROXY_ASYNC))
     groups = {g.name: g.kind.value for g in any_document.groups}
     committed = Counter(groups[op.target] for op in ops(any_document, OpKind.GROUP_COMMIT))
     assert ptx.count("wgmma.commit_group") == committed["wgmma"]
@@ -160,9 +192,10 @@ def test_tensor_memory_and_its_waits_and_fences(any_document, ptx_of):
         for op in ops(any_document, OpKind.WORK)
     )
     assert len(re.findall(r"tcgen05\.ld\.", ptx)) == works["sm100.tmem_load"]
-    assert (
-        ptx.count("tcgen05.mma.cta_group") == 4 * works["sm100.tcgen05_mma"]
-    )  # 64 columns of A and B: 4 of 16
+    scaled = works["sm100.tcgen05_mma_scaled"]  # four instructions each: 64 columns of fp16, 128 of fp8
+    assert ptx.count("tcgen05.mma.cta_group") == 4 * (works["sm100.tcgen05_mma"] + scaled)
+    assert ptx.count("kind::mxf8f6f4.block_scale.block32") == 4 * scaled
+    assert ptx.count("tcgen05.cp.cta_group::1.32x128b.warpx4") == works["sm100.tcgen05_cp"]
     in_flight = False
     for ld, wait, cvt in re.findall(r"(tcgen05\.ld)|(tcgen05\.wait::ld)|(cvt\.rn\.f16)", ptx):
         in_flight = bool(ld) or (in_flight and not wait) if ld or wait else in_flight

@@ -9,10 +9,11 @@ import pytest
 
 import warpdraft.assets
 from warpdraft.backends.emulator import ORDERS, EmulationError, emulate, emulate_all
-from warpdraft.core.document import Document
+from warpdraft.backends.emulator.launch import prepare
+from warpdraft.core.document import Document, Loop, NamedBarrier, OpKind, Task
 from warpdraft.core.edits import DeleteNode, MoveNode, SetPipeline
 from warpdraft.core.store import load
-from warpdraft.core.tree import find_node
+from warpdraft.core.tree import find_node, ops_of, walk
 from warpdraft.core.verify import verify
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
@@ -34,7 +35,7 @@ def shapes(name: str) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize("shape", range(SHAPES))
-@pytest.mark.parametrize("name", ["blackwell_gemm"])
+@pytest.mark.parametrize("name", ["blackwell_gemm", "blackwell_pair_gemm", "blackwell_scaled_gemm"])
 def test_random_shapes_in_seeded_interleavings(name, shape):
     document, sizes = example(name), shapes(name)[shape]
     for seed in range(SEEDS):
@@ -78,6 +79,121 @@ def test_wrong_counts_and_bytes_stall(gemm, resource, field, value):
     outcome = emulate(edited(gemm, SetPipeline(resource, field, value)))
     assert outcome.verdict == "deadlock"
     assert any(b.warp == "mma.w0" or b.warp.startswith("epilogue") for b in outcome.blocked)
+
+
+# -- pairs, and tiles that are handed out at run time
+@pytest.fixture(scope="module")
+def pair() -> Document:
+    return example("blackwell_pair_gemm")
+
+
+def without(document: Document, task: str, kind: OpKind, which: int = 0) -> Document:
+    """``document`` without one op of ``kind`` of ``task``."""
+    found = next(t for t in document.tasks if t.name == task)
+    return DeleteNode([op for op in ops_of(found) if op.kind is kind][which].id).apply(document)
+
+
+def within_each_cta(document: Document) -> Document:
+    """``document`` with a named barrier of those who use tensor memory in each CTA, where the cluster meets first."""
+    users = ("mma", "epilogue")
+    barrier = NamedBarrier("allocated", 2, 32 * sum(t.num_warps for t in document.tasks if t.name in users))
+
+    def changed(task: Task) -> Task:
+        at = next(i for i, n in enumerate(task.body) if getattr(n, "kind", None) is OpKind.CLUSTER_SYNC)
+        op = replace(task.body[at], kind=OpKind.BARRIER_SYNC, target="allocated")
+        return replace(
+            task, body=(*task.body[:at], *([op] if task.name in users else []), *task.body[at + 1 :])
+        )
+
+    tasks = tuple(changed(t) for t in document.tasks)
+    return replace(document, tasks=tasks, barriers=(*document.barriers, barrier))
+
+
+PAIR_FAULTS = {
+    "an accumulator given back before it is loaded": lambda d: MoveNode(
+        of(d, "epilogue", OpKind.RELEASE), loop_of(d, "epilogue"), 1
+    ).apply(d),
+    "an accumulator multiplied into without a wait": lambda d: without(
+        SetPipeline("queue", "stages", 4).apply(d), "mma", OpKind.ACQUIRE
+    ),  # with one slot, nobody gets so far ahead
+    "a stage of the pair given back before the MMA": lambda d: MoveNode(
+        of(d, "mma", OpKind.RELEASE), loop_of(d, "mma", "domain"), 1
+    ).apply(d),
+    "a response read before it is there": lambda d: without(d, "epilogue", OpKind.WAIT, 1),
+    "a response given back before it is read": lambda d: MoveNode(
+        of(d, "epilogue", OpKind.RELEASE, 1), loop_of(d, "epilogue"), 1
+    ).apply(d),
+}
+
+
+def test_a_barrier_of_each_cta_where_the_cluster_should_meet(pair):
+    """The leader's MMAs may come before the other CTA has allocated; few interleavings show it."""
+    broken, small = within_each_cta(pair), {"M": 256, "N": 256, "K": 8}
+    assert "wrong" in {emulate(broken, small, seed=seed, order="eager").verdict for seed in range(10)}
+    assert "WD406" in {f.code for f in verify(broken).errors}
+
+
+def of(document: Document, task: str, kind: OpKind, which: int = 0) -> str:
+    found = next(t for t in document.tasks if t.name == task)
+    return [op.id for op in ops_of(found) if op.kind is kind][which]
+
+
+def loop_of(document: Document, task: str, kind: str = "tile") -> str:
+    found = next(t for t in document.tasks if t.name == task)
+    return next(n.id for n in walk(found.body) if isinstance(n, Loop) and n.kind == kind)
+
+
+@pytest.mark.parametrize("what", PAIR_FAULTS)
+def test_each_fault_of_a_pair_shows_and_has_a_finding(pair, what):
+    broken = PAIR_FAULTS[what](pair)
+    outcome = emulate_all(broken, {"M": 1024, "N": 512, "K": 72}, seeds=3)
+    assert outcome.verdict in ("wrong", "deadlock")
+    assert verify(broken).verdict == "unsafe"
+
+
+@pytest.mark.parametrize("nbytes", [32768, 131072])
+def test_the_bytes_of_one_cta_or_of_four_stall(pair, nbytes):
+    outcome = emulate(SetPipeline("smem_ab", "bytes", nbytes).apply(pair))
+    assert outcome.verdict == "deadlock" and any(b.warp.startswith("mma") for b in outcome.blocked)
+
+
+def test_a_readers_release_that_nobody_counts_stalls_the_next_request(pair):
+    outcome = emulate(without(pair, "load", OpKind.RELEASE), {"M": 1024, "N": 1024, "K": 64})
+    assert outcome.verdict == "deadlock"
+
+
+def test_every_cluster_works_until_a_request_fails(pair):
+    """Who is given which tile is a matter of chance; a cluster may be given none."""
+    dealt = [prepare(pair, {"M": 1024, "N": 512}, None, seed).dealt for seed in range(4)]
+    assert all(sorted(t for tiles in of for t in tiles) == list(range(8)) for of in dealt)
+    assert len(set(dealt)) > 1
+    assert prepare(pair, {"M": 256, "N": 256}, None, 0).dealt == ((0,),)
+
+
+# -- scale factors
+@pytest.fixture(scope="module")
+def scaled() -> Document:
+    return example("blackwell_scaled_gemm")
+
+
+SCALED_FAULTS = {
+    "factors that are not copied": ("mma.09",),
+    "another operand's factors that are not copied": ("mma.10",),
+    "an accumulator multiplied into without a wait": ("mma.04",),
+}
+
+
+@pytest.mark.parametrize("what", SCALED_FAULTS)
+def test_each_fault_of_a_scaled_product_shows(scaled, what):
+    broken = edited(scaled, *(DeleteNode(id) for id in SCALED_FAULTS[what]))
+    assert emulate_all(broken, {"M": 1024, "N": 256, "K": 264}, seeds=3).verdict == "wrong"
+    assert verify(broken).verdict == "unsafe"
+
+
+def test_a_product_takes_the_factors_that_were_copied_before_it(scaled):
+    """With the copies behind the product, it takes those of the step before."""
+    late = edited(scaled, MoveNode("mma.09", "mma.06", 6), MoveNode("mma.10", "mma.06", 6))
+    assert emulate(late, {"M": 128, "N": 128, "K": 256}).verdict == "wrong"
 
 
 def test_bodies_of_another_target_are_refused(gemm):

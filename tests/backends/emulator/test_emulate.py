@@ -219,8 +219,8 @@ def test_trip_counts_of_each_tile_are_refused(gemm):
         emulate(odd)
 
 
-def test_tiles_requested_at_run_time_are_refused(gemm):
+def test_a_dynamic_queue_needs_slots(gemm):
     first = gemm.resources[0]
     dynamic = replace(first, params=(*first.params, ("scheduler", "ClcDynamicPersistent")))
-    with pytest.raises(EmulationError, match="requested at run time"):
+    with pytest.raises(EmulationError, match="has no slots for the responses"):
         emulate(replace(gemm, resources=(dynamic, *gemm.resources[1:])))

@@ -2,7 +2,9 @@
 
 from ..body import Body
 from .store_fragment import StoreFragment
-from .tcgen05_mma import Tcgen05Mma
+from .tcgen05_cp import Tcgen05Cp
+from .tcgen05_mma import Tcgen05Mma, Tcgen05MmaScaled
 from .tmem_load import TmemLoad
 
-BODIES: dict[str, Body] = {body.name: body for body in (Tcgen05Mma(), TmemLoad(), StoreFragment())}
+ALL: tuple[Body, ...] = (Tcgen05Mma(), Tcgen05MmaScaled(), Tcgen05Cp(), TmemLoad(), StoreFragment())
+BODIES: dict[str, Body] = {body.name: body for body in ALL}

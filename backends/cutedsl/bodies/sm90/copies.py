@@ -51,13 +51,19 @@ def multicast(work: WorkCall) -> Multicast | None:
 
 
 def partitioned(
-    work: WorkCall, tensor: str, view: SmemView, *, store: bool, to: Multicast | None = None
+    work: WorkCall,
+    tensor: str,
+    view: SmemView,
+    *,
+    store: bool,
+    to: Multicast | None = None,
+    pair: bool = False,
 ) -> Copy:
     """The copy between ``view`` and ``tensor``, declared in the task's set-up."""
     task = work.task
     task.module.tensor(tensor, work.op.id)
     reduce = work.parameter("reduce") if store else ""
-    tma = task.module.tma(tensor, view, store, to.parts if to else 0, reduce)
+    tma = task.module.tma(tensor, view, store, to.parts if to else 0, reduce, pair)
 
     def make() -> Copy:
         copy = Copy(tma.atom, task.names.new(f"{tensor}_stages"), task.names.new(f"{tensor}_tiles"))
@@ -67,6 +73,18 @@ def partitioned(
         return copy
 
     return task.once(("copy", tma.atom), make)
+
+
+def lands_in_leader(work: WorkCall) -> bool:
+    """Whether the bytes of a copy count on the barrier of the pair's leader. Raises LoweringError."""
+    if work.resource.pipeline is None:
+        return False
+    found = work.task.module.routes(work.resource, work.op)
+    if found.landing == tuple(range(len(found.landing))):
+        return False
+    if found.pair != 2 or any(to != rank - rank % 2 for rank, to in enumerate(found.landing)):
+        raise work.fail("its bytes count in another CTA than the leader of a pair")
+    return True
 
 
 def coordinates(work: WorkCall) -> list[Expression]:

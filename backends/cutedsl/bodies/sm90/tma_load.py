@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from warpdraft.core.document import Mbarrier, Resource
 from warpdraft.core.tree import find_target
 
+from ...clusters import RANK
 from ...operations import led
 from ...syntax import Expression, Line, Statement, binary, index
 from ..body import WorkCall
-from .copies import coordinates, multicast, partitioned
+from .copies import coordinates, lands_in_leader, multicast, partitioned
 
 
 @dataclass(frozen=True, slots=True)
 class TmaLoad:
     """Parameters: ``tensor``; ``part`` of the stage (left out: all of it); ``tile`` = (rows, columns); ``coords``, the
-    arguments that count tiles along each dimension of the tensor.
+    arguments that count tiles along each dimension of the tensor; ``split="pair"``: the tile is one CTA's half, along the
+    rows, of what a pair of CTAs shares, and the first coordinate counts such pairs of tiles.
 
     The bytes complete on the stage's full mbarrier, or on the raw mbarrier that an argument names.
     """
@@ -29,9 +31,14 @@ class TmaLoad:
         tile = call.parameter("tile")
         view = task.module.storage.view(call.resource, call.parameter("part"), tile, op.id)
         to = multicast(call)
-        copy = partitioned(call, call.parameter("tensor"), view, store=False, to=to)
+        pair = lands_in_leader(call)
+        if pair and to:
+            raise call.fail("copies to several pairs of CTAs at once are not lowered yet")
+        copy = partitioned(call, call.parameter("tensor"), view, store=False, to=to, pair=pair)
         stage = task.stage(call.resource, "producer", op)
         *batch, row, column = coordinates(call)
+        if call.parameter("split"):
+            row = binary(binary(row, "*", 2), "+", binary(RANK, "%", 2))
         source = index(copy.tiles, None, row, column, *batch)
         target = index(copy.stages, None, stage)
         method, ctas = ("tma_multicast", (to.ctas,)) if to else ("tma_load", ())
