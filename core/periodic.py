@@ -205,7 +205,11 @@ class Prover:
         key = self._signature(values)
         if key not in self.seen:
             self.events += cost(self.machine.document, values)
-            most = EVENTS * self.machine.ctas**2 * (COMPUTED if self.growth.computed or self.growth.periods else 1)
+            most = (
+                EVENTS
+                * self.machine.ctas**2
+                * (COMPUTED if self.growth.computed or self.growth.periods else 1)
+            )
             if self.events > most:
                 raise Unproved(f"the proof would need more than {most:,} events")
             if perf_counter() > self.deadline:

@@ -176,7 +176,10 @@ def _pipeline_fields(document: Document, pipeline: Pipeline, derived: tuple[str,
     if several or pipeline.cta_layout or pipeline.producer_cta_leader or pipeline.consumer_cta_leader:
         fields += [
             field(
-                "pipeline.multicast", "multicast over", _numbers(pipeline.multicast), hint="along M, N: 1 or 0"
+                "pipeline.multicast",
+                "multicast over",
+                _numbers(pipeline.multicast),
+                hint="along M, N: 1 or 0",
             ),
             field("pipeline.cta_layout", "cluster as", _numbers(pipeline.cta_layout), hint="V, M, N, K"),
             field(

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warpdraft.core.findings import Finding
-from warpdraft.core.simulate import Bar, Timeline
+from warpdraft.core.layout import TMEM_CAPACITY
+from warpdraft.core.simulate import Bar, Lane, Timeline
 
 ROW = 1.0  # height of a warp's lane
 ENGINE_ROW = 0.62  # height of one of an engine's rows
 STAGE_ROW = 0.55
+COLUMN_ROWS = 4  # stages' rows that tensor memory's columns take
 GAP = 0.22
 TABLE_ROWS = 300
 
@@ -62,6 +64,7 @@ def drawing(timeline: Timeline, merge: bool = True) -> Drawing:
     bars, waits = _quads(timeline, bands, band_of)
     stages, stage_bands = _stages(timeline, bands[-1].bottom + 2 * GAP if bands else 0.0)
     bands += stage_bands
+    bands += _tensor_memory(timeline, stages, bands[-1].bottom + GAP if bands else 0.0)
     spans: dict[str, tuple[int, int]] = {}
     for bar in timeline.bars:
         low, high = spans.get(bar.op, (bar.start, bar.end))
@@ -79,8 +82,14 @@ def _groups(timeline: Timeline, merge: bool) -> list[list[int]]:
     groups: dict[Any, list[int]] = {}
     for i, lane in enumerate(timeline.lanes):
         same = merge and lane.kind == "warp"
-        groups.setdefault((lane.task, tuple(of_lane[i])) if same else i, []).append(i)
-    return list(groups.values())
+        groups.setdefault((_cta(lane), lane.task, tuple(of_lane[i])) if same else i, []).append(i)
+    return sorted(groups.values(), key=lambda group: _cta(timeline.lanes[group[0]]))  # one CTA after another
+
+
+def _cta(lane: Lane) -> int:
+    """The CTA of the cluster that a lane is of: 1 for "load@1.w0" and "TMA@1"."""
+    number = lane.name.partition("@")[2].partition(".")[0]
+    return int(number) if number else 0
 
 
 def _bands(timeline: Timeline, groups: list[list[int]]) -> tuple[list[Band], dict[int, int]]:
@@ -90,8 +99,11 @@ def _bands(timeline: Timeline, groups: list[list[int]]) -> tuple[list[Band], dic
     bands: list[Band] = []
     band_of: dict[int, int] = {}
     top = GAP
+    cta = 0
     for group in groups:
         lane = timeline.lanes[group[0]]
+        if _cta(lane) != cta:  # the lanes of the next CTA stand apart
+            cta, top = _cta(lane), top + 3 * GAP
         number = max(rows[i] for i in group)
         label = _label(timeline, group)
         bands.append(
@@ -176,6 +188,30 @@ def _stages(timeline: Timeline, top: float) -> tuple[Columns, list[Band]]:
         for key, value in zip(names, values, strict=True):
             columns[key].append(value)
     return columns, bands
+
+
+def _tensor_memory(timeline: Timeline, stages: Columns, top: float) -> list[Band]:
+    """A band for each CTA's tensor memory, columns downwards: what is allocated, and in it what is in use."""
+    bands: list[Band] = []
+    for cta in sorted({span.cta for span in timeline.columns}):
+        name = f"columns@{cta}" if cta else "columns"
+        band = Band(name, top, COLUMN_ROWS, STAGE_ROW, "columns")
+        bands.append(band)
+        column = (band.bottom - band.top) / TMEM_CAPACITY
+        for span in (s for s in timeline.columns if s.cta == cta):
+            what = f"{span.what} columns {span.low}-{span.high - 1}".strip()
+            values = (
+                span.start,
+                span.end,
+                top + span.low * column,
+                top + span.high * column,
+                span.state,
+                what,
+            )
+            for key, value in zip(("left", "right", "top", "bottom", "state", "about"), values, strict=True):
+                stages[key].append(value)
+        top = band.bottom + GAP
+    return bands
 
 
 def _arrows(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> Columns:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .timeline import GAP, Band, Columns, Drawing
 
-LAST = ("stage",)  # kinds of band that follow the lanes
+LAST = ("stage", "columns")  # kinds of band that follow the lanes
 
 
 def pinned(drawing: Drawing, labels: Collection[str]) -> Drawing:

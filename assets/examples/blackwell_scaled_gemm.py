@@ -18,6 +18,7 @@ from warpdraft.core import (
     PipelineType,
     Signal,
     SmemAllocation,
+    Storage,
     Task,
     TaskManager,
     TmemAllocation,
@@ -242,8 +243,9 @@ def build(stages=STAGES, accumulators=ACCUMULATORS):
         ),
         tmem=[TmemAllocation("acc", TILE_N)],
     )
-    sfa = FactorsA(name="sfa", tmem=[TmemAllocation("sfa", BLOCKS)], stages=1)
-    sfb = FactorsB(name="sfb", tmem=[TmemAllocation("sfb", BLOCKS)], stages=1)
+    behind = accumulators * TILE_N  # columns
+    sfa = FactorsA(name="sfa", space="tmem", storage=Storage(BLOCKS, offset=behind))
+    sfb = FactorsB(name="sfb", space="tmem", storage=Storage(BLOCKS, offset=behind + BLOCKS))
     subtile = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * 2, alignment=1024)
     smem_c = SubtileC(name="smem_c", smem=[subtile], stages=2)
     gmem_c = GmemC(name="gmem_c")

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from ..document import Resource
 from ..edits import SetPipeline
 from ..findings import Finding, Fix
-from ..simulate import Timeline
+from ..simulate import Timeline, bound
 from .base import Hazard, advice
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
 from .study import Study, edited
 
 CODE, NAME = "WD803", "bottleneck"
 LEAST = 0.02  # of the timeline that a stage must buy; less is within the error of the cost table
-
-HALF = 50  # per cent
 
 
 def advise(study: Study) -> Iterator[Finding]:
@@ -28,23 +26,6 @@ def advise(study: Study) -> Iterator[Finding]:
     for resource in study.document.resources:
         if resource.pipeline is not None:
             yield from _deeper(study, timeline, resource)
-
-
-def bound(timeline: Timeline) -> str:
-    """The busiest of engines and warps: "bounded by tensor core, busy 91 % of 21034 cycles". Where none is busy half of the
-    time, latencies bound it."""
-    busy = dict(timeline.busy)
-    for number, lane in enumerate(timeline.lanes):
-        if lane.kind == "warp":
-            bars = (b for b in timeline.bars if b.lane == number and b.kind in ("issue", "work"))
-            busy[f"warp {lane.name}"] = sum(b.end - b.start for b in bars)
-    if not busy or not timeline.total:
-        return "nothing is busy"
-    name = max(busy, key=lambda n: busy[n])
-    share = 100 * busy[name] // timeline.total
-    if share < HALF:
-        return f"bounded by latencies: the busiest, {name}, works {share} % of {timeline.total} cycles"
-    return f"bounded by {name}, busy {share} % of {timeline.total} cycles"
 
 
 def _deeper(study: Study, timeline: Timeline, resource: Resource) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The predicted timeline: a discrete-event simulation of one CTA with a small cost table."""
 
+from .bound import bound
 from .costs import SM90_COSTS, SM100_COSTS, Costs, costs_of
 from .differences import Difference, differences
 from .fastest import fastest
@@ -21,6 +22,7 @@ __all__ = [
     "Occupancy",
     "Prediction",
     "Timeline",
+    "bound",
     "costs_of",
     "cta_values",
     "default_values",

@@ -85,11 +85,15 @@ SM90_COSTS = Costs(
 )
 
 # tcgen05 on sm_100: the rate is that of cta_group::1 with m = 128 in NVIDIA's Blackwell tuning notes, twice that of an sm_90
-# SM [A]; all else is taken from sm_90 until it has been measured [A].
+# SM [A], and each CTA of a pair has it. Bulk copies: NVIDIA's kernels of one CTA with tiles of 128 x 256 keep the tensor
+# core busy, for which 48 KiB must come in 512 cycles, 96 bytes a cycle; taken is the width of shared memory, 32 banks of 4
+# bytes [A]. A request for a tile takes as long as a bulk copy's latency [A]. All else is taken from sm_90 until it has been
+# measured [A]: nothing here has been, on a GPU of this kind.
 SM100_COSTS = Costs(
     **{
         **{name: getattr(SM90_COSTS, name) for name in Costs.__slots__},
         "tensor_flop_per_cycle": 8192,
+        "tma_bytes_per_cycle": 128,
     }
 )
 

@@ -29,6 +29,9 @@ LANES = {
 }
 
 
+REQUESTS = "tile requests"  # of cluster launch control
+
+
 class Flight(NamedTuple):
     """When an asynchronous op is served, has read its source, and is done; and when its issue lets the warp go on."""
 
@@ -70,6 +73,11 @@ class Engines:
             rate, latency = costs.work_bytes_per_cycle, costs.mma_latency
             return self._copy(engine, 4 * LANES_OF_A_WARP * _columns(event), rate, latency, latency, time)
         return self._product(engine, task, warp, work, time)
+
+    def ask(self, time: int) -> Flight:
+        """A request for a tile: no engine of the SM works on it."""
+        end = time + self.costs.tma_latency
+        return Flight(time, end, end)
 
     def _copy(self, engine: Engine, nbytes: int, rate: int, read: int, done: int, time: int) -> Flight:
         cycles = -(-nbytes // rate)

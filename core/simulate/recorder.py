@@ -7,7 +7,7 @@ import heapq
 from ..program import Barrier, Event, Program
 from .timeline import Arrow, At, Bar, Lane, Occupancy
 
-ENGINE_LANES = ("TMA", "tensor core", "tensor memory", "store", "cp.async")
+ENGINE_LANES = ("tile requests", "TMA", "tensor core", "tensor memory", "store", "cp.async")
 Cause = tuple[int, str, At, int]  # lane, op, iteration, time
 
 

@@ -7,72 +7,19 @@ from collections.abc import Callable
 
 from .. import phases
 from ..document import Document, Engine
-from ..program import Barrier, Event, EventKind, Program, in_cta
+from ..program import Event, EventKind, Program, in_cta
+from ..schedulers import has_slots
 from ..tensor_core import COMMITTED
 from ..tree import find_target, ops_of
+from .columns import ColumnRecorder
 from .costs import Costs
-from .engines import LANES, Engines
+from .engines import LANES, REQUESTS, Engines
 from .recorder import Cause, Recorder
+from .state import Signal, Warp
 from .timeline import Blocked, Timeline
 
 PASSED_STATES = {"empty": "filling", "full": "reading"}  # a wait on this side passed: what its stage now is
 COMPLETED_STATES = {"empty": "empty", "full": "full"}  # a phase of this side completed
-
-
-class Signal:
-    """A barrier's state (`core.phases`) and the waits that it holds."""
-
-    __slots__ = ("state", "waiting", "warps")
-
-    def __init__(self, barrier: Barrier) -> None:
-        self.state = barrier.start
-        self.warps = barrier.count
-        self.waiting: list[tuple[int, Event, int]] = []  # lane, wait, since
-
-    def passes(self, event: Event) -> bool:
-        """Whether the parity bit lets the mbarrier wait ``event`` pass."""
-        parity = event.parity if event.number is None else phases.parity_of(event.number)
-        return phases.passes(self.state, parity)
-
-    def owed(self) -> str:
-        """What the open phase or generation still lacks."""
-        if isinstance(self.state, phases.Pool):
-            return f"registers: {self.state.spare} are spare"
-        if isinstance(self.state, phases.Meeting):
-            return f"{self.warps - self.state.inside} of {self.warps} warps"
-        pending, tx = self.state.pending, self.state.tx
-        parts = [f"{pending} of {self.warps} arrivals"] if pending else []
-        return " and ".join(parts + ([f"{tx} bytes"] if tx else [])) or "another phase"
-
-
-class Warp:
-    """One stream: what it has still to do, and its asynchronous groups."""
-
-    __slots__ = (
-        "copies",
-        "cta",
-        "done",
-        "events",
-        "groups",
-        "joined",
-        "lane",
-        "open",
-        "position",
-        "task",
-        "tcgen05",
-        "warp",
-    )
-
-    def __init__(self, lane: int, events: list[Event], task, warp: int, cta: int = 0) -> None:
-        self.lane, self.events, self.task, self.warp, self.cta = lane, events, task, warp, cta
-        self.position, self.done = 0, False
-        self.open: dict[
-            Engine, list[tuple[int, int, Cause]]
-        ] = {}  # (read, end, cause) of ops in no group yet
-        self.groups: dict[Engine, list[list[tuple[int, int, Cause]]]] = {}
-        self.tcgen05 = 0  # when all tcgen05 ops issued so far are done
-        self.copies = 0  # ... and all cp.async copies
-        self.joined = 0  # generations of the cluster's barrier
 
 
 class Simulation:
@@ -81,6 +28,8 @@ class Simulation:
     def __init__(self, document: Document, program: Program, costs: Costs, limit: int) -> None:
         self.program, self.costs, self.limit = program, costs, limit
         self.recorder = Recorder(program)
+        self.columns = ColumnRecorder(document)
+        self.slots = {r.name for r in document.resources if has_slots(r)}
         ctas = range(1 + max((s.cta for s in program.streams), default=0))
         self.engines = [Engines(document, costs) for _ in ctas]  # each CTA of a cluster has an SM of its own
         tasks = {t.name: t for t in document.tasks}
@@ -119,8 +68,8 @@ class Simulation:
             EventKind.FENCE_BEFORE: self._cost(costs.group),
             EventKind.FENCE_AFTER: self._cost(costs.group),
             EventKind.WGMMA_FENCE: self._cost(costs.group),
-            EventKind.TMEM_ALLOC: self._cost(costs.work),
-            EventKind.TMEM_DEALLOC: self._cost(costs.work),
+            EventKind.TMEM_ALLOC: self._columns,
+            EventKind.TMEM_DEALLOC: self._columns,
             EventKind.TMEM_RELINQUISH: self._cost(costs.group),
             EventKind.TENSORMAP_UPDATE: self._cost(costs.work),
             EventKind.FENCE_TENSORMAP: self._cost(costs.fence),
@@ -157,6 +106,7 @@ class Simulation:
             self.program.values,
             tuple(sorted((in_cta(n, c), t) for c, e in enumerate(self.engines) for n, t in e.busy.items())),
             tuple(self.notes.values()),
+            self.columns.spans(recorder.stages, total),
         )
 
     # -- time ---------------------------------------------------------------------------------------------------------
@@ -212,13 +162,18 @@ class Simulation:
         engines = self.engines[warp.cta]
         issued = time + engines.issue_cost(engine)
         op = self.ops[event.op]
-        flight = engines.fly(event, warp.task, warp.warp, self.works.get((op.target, op.work)), issued)
-        lane = recorder.engine(in_cta(LANES[engine], warp.cta))
+        asks = op.target in self.slots
+        work = self.works.get((op.target, op.work))
+        flight = engines.ask(issued) if asks else engines.fly(event, warp.task, warp.warp, work, issued)
+        lane = recorder.engine(in_cta(REQUESTS if asks else LANES[engine], warp.cta))
+        self.columns.flight(event, flight.start, flight.end)
         about = next(((r, s) for _, r, s in event.views), (op.target, event.stage))
         if engine is Engine.WGMMA:
             warpgroup = (warp.task.name, warp.cta, warp.warp // 4)
             recorder.merged(lane, event, flight.start, flight.end, warpgroup, *about)
-        else:
+        elif (
+            not asks or self.program.barriers[event.barrier].cta == warp.cta
+        ):  # a response goes to all CTAs at once
             recorder.bar(lane, event, flight.start, flight.end, "in-flight", *about)
         cause = (lane, event.op, event.at, flight.end)
         if event.barrier >= 0:
@@ -230,6 +185,12 @@ class Simulation:
                 warp.copies = max(warp.copies, flight.end)
             warp.open.setdefault(engine, []).append((flight.read, flight.end, cause))
         self._pay(warp, event, time, max(issued, flight.returns) - time)
+
+    def _columns(self, warp: Warp, event: Event, time: int) -> None:
+        """Tensor memory is allocated (from the end of the op on) or freed."""
+        allocates = event.kind is EventKind.TMEM_ALLOC
+        self.columns.life(event, warp.cta, allocates, time + self.costs.work if allocates else time)
+        self._pay(warp, event, time, self.costs.work)
 
     # -- groups -------------------------------------------------------------------------------------------------------
     def _group_commit(self, warp: Warp, event: Event, time: int) -> None:

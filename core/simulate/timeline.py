@@ -64,6 +64,19 @@ class Occupancy(NamedTuple):
     end: int
 
 
+class Columns(NamedTuple):
+    """Columns [low, high) of CTA ``cta``'s tensor memory in cycles [start, end): "allocated", or held by ``what`` ("acc[1]")
+    which is "filling", "full" or "reading"."""
+
+    low: int
+    high: int
+    what: str
+    state: str
+    start: int
+    end: int
+    cta: int = 0
+
+
 class Blocked(NamedTuple):
     """A wait that nothing ends: ``op`` of lane ``lane`` waits at ``barrier`` since cycle ``since``; ``owed`` says what is
     missing there, e.g. "8 of 8 arrivals"."""
@@ -82,7 +95,8 @@ class Timeline:
 
     ``total``: cycles to the last event. ``ended``: every warp came to its end; otherwise ``blocked`` lists the waits that
     stay open (a deadlock), or ``truncated`` says that the event limit was reached. ``values`` are the symbols' values that
-    were simulated, ``busy`` the cycles in which each engine lane works, ``notes`` what the reader should know.
+    were simulated, ``busy`` the cycles in which each engine lane works, ``notes`` what the reader should know, ``columns``
+    what tensor memory holds.
     """
 
     lanes: tuple[Lane, ...]
@@ -96,6 +110,7 @@ class Timeline:
     values: tuple[tuple[str, int], ...] = ()
     busy: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    columns: tuple[Columns, ...] = ()
 
     @property
     def bottleneck(self) -> str:

@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import pytest
 from bokeh.document import Document as Page
 
 from warpdraft.app.views.thinning import MOST, Arrays
@@ -10,6 +11,7 @@ from warpdraft.app.views.timeline import drawing, facts_view, places_of
 from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.app.views.timeline_lanes import pinned
 from warpdraft.app.views.words import op_text
+from warpdraft.assets.examples import blackwell_pair_gemm
 from warpdraft.core.findings import Finding, Severity, Step
 from warpdraft.core.simulate import simulate
 from warpdraft.core.tree import ops_of
@@ -37,6 +39,24 @@ def test_every_bar_lies_in_its_lane():
             assert where[lane].top <= top < bottom <= where[lane].bottom + 1e-9
     assert all(a <= b for a, b in zip(picture.bars["left"], picture.bars["right"], strict=True))
     assert {band.label for band in picture.bands if band.kind == "stage"} == {"smem_ab"}
+
+
+def test_a_pair_of_ctas_is_two_groups_of_lanes_and_tensor_memory_a_band_of_columns():
+    timeline = simulate(blackwell_pair_gemm.build().document, {"k_tiles": 4, "tiles": 2})
+    picture = drawing(timeline)
+    lanes = [band for band in picture.bands if band.kind in ("warp", "engine")]
+    other = ["@1" in band.label for band in lanes]
+    assert other == sorted(other) and any(other) and "tile requests" in [band.label for band in lanes]
+    first, last = lanes[other.index(True)], lanes[other.index(True) - 1]
+    assert first.top - last.bottom > 2 * (lanes[1].top - lanes[0].bottom)
+    memory = [band for band in picture.bands if band.kind == "columns"]
+    assert [band.label for band in memory] == ["columns", "columns@1"]
+    shown = zip(*(picture.stages[name] for name in ("top", "bottom", "state", "about")), strict=True)
+    inside = [s for s in shown if memory[0].top <= s[0] and s[1] <= memory[0].bottom + 1e-9]
+    assert inside[0][2:] == ("allocated", "columns 0-511")
+    halves = {s[3]: (s[0], s[1]) for s in inside if s[2] == "filling"}
+    middle = (memory[0].top + memory[0].bottom) / 2
+    assert halves["acc[0] columns 0-255"][1] == halves["acc[1] columns 256-511"][0] == pytest.approx(middle)
 
 
 def test_facts():

@@ -3,7 +3,8 @@
 from ..body import Body
 from .store_fragment import StoreFragment
 from .tcgen05_cp import Tcgen05Cp
-from .tcgen05_mma import Tcgen05Mma, Tcgen05MmaScaled
+from .tcgen05_mma import Tcgen05Mma
+from .tcgen05_mma_scaled import Tcgen05MmaScaled
 from .tmem_load import TmemLoad
 
 ALL: tuple[Body, ...] = (Tcgen05Mma(), Tcgen05MmaScaled(), Tcgen05Cp(), TmemLoad(), StoreFragment())

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 from warpdraft.core.footprints import stage_bytes
 
-from ....vocabulary import UMMA_K, check_scaled, check_umma
+from ....vocabulary import UMMA_K, check_umma
 from ...dtypes import Typed
 from ...operations import led
 from ...syntax import Expression, Line, Statement, call, index
 from ...tensor_memory import pointer
 from ..body import WorkCall
 from ..sm90.operands import accumulates, viewed
-
-SCALED_UMMA_K = 32  # PTX ISA, tcgen05.mma, kind::mxf8f6f4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +32,13 @@ class Tcgen05Mma:
         call.stock(check_umma, tile, group)
         if stage_bytes(call.resource) < n:
             raise call.fail(f"{n} columns do not fit into a stage of {call.resource.name}")
-        a, b = self._operand(call, "a", (m, k)), self._operand(call, "b", (n // group, k))
+        a, b = self.operand(call, "a", (m, k)), self.operand(call, "b", (n // group, k))
         stage = task.stage(call.resource, "producer", op)
         columns = pointer(task, call.resource, stage, op)
         line = task.operation("mma", op, _instruction(call, tile, group), columns, a, b, accumulates(call))
         return (led(task, Line(line, op=op.id)),)
 
-    def _operand(self, work: WorkCall, which: str, tile: tuple[int, int]) -> Expression:
+    def operand(self, work: WorkCall, which: str, tile: tuple[int, int]) -> Expression:
         task = work.task
         view, part = viewed(work, which)
         smem = task.module.storage.view(view.resource, part, tile, work.op.id)
@@ -50,48 +48,8 @@ class Tcgen05Mma:
         return index(fragment, None, None, None, view.stage)
 
 
-@dataclass(frozen=True, slots=True)
-class Tcgen05MmaScaled(Tcgen05Mma):
-    """As `Tcgen05Mma`, of fp8 operands whose blocks of 32 along K share a scale factor: ``sfa`` and ``sfb`` are the
-    arguments whose views are the factors in tensor memory."""
-
-    name: str = "sm100.tcgen05_mma_scaled"
-
-    def lower(self, call: WorkCall) -> tuple[Statement, ...]:
-        """``op.mma_scaled(id, instruction, columns, a stage, b stage, a's factors, b's factors, accumulate, step)``"""
-        task, op = call.task, call.op
-        m, n, k = tile = call.parameter("tile")
-        call.stock(check_scaled, tile)
-        a, b = self._operand(call, "a", (m, k)), self._operand(call, "b", (n, k))
-        columns = pointer(task, call.resource, task.stage(call.resource, "producer", op), op)
-        factors = [self._factors(call, which) for which in ("sfa", "sfb")]
-        instruction = task.once(("scaled", tile[:2]), lambda: task.declare("mma_op", _scaled(call, tile)))
-        line = task.operation("mma_scaled", op, instruction, columns, a, b, *factors, accumulates(call))
-        return (led(task, Line(line, op=op.id)),)
-
-    def _factors(self, work: WorkCall, which: str) -> Expression:
-        view = work.task.stage_view(work.op, work.parameter(which))
-        return pointer(work.task, view.resource, view.stage, work.op)
-
-
-def _scaled(work: WorkCall, tile: tuple[int, int, int]) -> Expression:
-    typed = _type(work, (tile[0], tile[2]))
-    if typed.dtype.name != "e4m3":
-        raise work.fail(f"scaled operands are e4m3, not {typed.dtype.name}")
-    return call(
-        "tcgen05.MmaMXF8F6F4Op",
-        typed.constant,
-        typed.constant,
-        (*tile[:2], SCALED_UMMA_K),
-        "tcgen05.CtaGroup.ONE",
-        "tcgen05.OperandSource.SMEM",
-        "OperandMajorMode.K",
-        "OperandMajorMode.K",
-    )
-
-
 def _instruction(work: WorkCall, tile: tuple[int, int, int], group: int) -> str:
-    task, typed = work.task, _type(work, (tile[0], tile[2]))
+    task, typed = work.task, type_of(work, (tile[0], tile[2]))
     if typed.dtype.name not in ("fp16", "bf16"):
         raise work.fail(f"operands are fp16 or bf16, not {typed.dtype.name}")
     value = call(
@@ -107,7 +65,7 @@ def _instruction(work: WorkCall, tile: tuple[int, int, int], group: int) -> str:
     return task.once(("instruction", tile[:2], group), lambda: task.declare("mma_op", value))
 
 
-def _type(work: WorkCall, tile: tuple[int, int]) -> Typed:
+def type_of(work: WorkCall, tile: tuple[int, int]) -> Typed:
     """The type of the operands: that of A."""
     view, part = viewed(work, "a")
     smem = work.task.module.storage.view(view.resource, part, tile, work.op.id)
