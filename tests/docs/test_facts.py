@@ -96,7 +96,7 @@ def test_parameters_of_a_stock_body_are_listed(name):
 def test_numbers_of_the_backends():
     page = " ".join(read("backends").split())
     limits = ast.literal_eval(fixed.assignment("selfcheck", "LIMITS").partition("=")[2].strip())
-    assert limits == {"fp16": 5e-4, "bf16": 4e-3, "e4m3": 2e-3, "fp32": 1e-4}
+    assert limits == {"fp16": 5e-4, "bf16": 4e-3, "e4m3": 2e-3, "fp32": 1e-4, "ue8m0": 0.0}
     assert "5e-4 (fp16), 4e-3 (bf16), 2e-3 (e4m3), 1e-4 (fp32)" in page
     deadline = int(fixed.assignment("watchdog", "DEADLINE").partition("=")[2])
     assert f"waited for {deadline // 10**6} ms" in page

@@ -301,3 +301,10 @@ def test_what_the_compiler_says_is_passed_on(document):
     source = lower(document("tma_copy")).replace("cute.arch.block_idx()", "cute.arch.no_such_thing()")
     with pytest.raises(CompileError, match="no_such_thing"):
         compile_module(source)
+
+
+@pytest.mark.parametrize("build", ["watchdog", "profile", "jitter"])
+@pytest.mark.parametrize("name", ["blackwell_pair_gemm", "blackwell_scaled_gemm"])
+def test_debug_builds_of_blackwell(document, name, build):
+    compiled = compile_module(lower(document(name), build=build))
+    assert "tcgen05.mma" in compiled.ptx and compiled.resources.stack_bytes == 0

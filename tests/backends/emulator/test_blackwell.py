@@ -17,7 +17,8 @@ from warpdraft.core.tree import find_node, ops_of, walk
 from warpdraft.core.verify import verify
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
-SHAPES, SEEDS = (20, 50) if os.environ.get("WARPDRAFT_LONG") else (3, 5)
+LONG = bool(os.environ.get("WARPDRAFT_LONG"))
+SHAPES, SEEDS = (20, 50) if LONG else (3, 5)
 
 
 def example(name: str) -> Document:
@@ -34,6 +35,7 @@ def shapes(name: str) -> list[dict[str, int]]:
     return [{"M": 136, "N": 264, "K": 8}, *ragged]
 
 
+@pytest.mark.timeout(3600 if LONG else 300)  # by the clock, on a busy machine
 @pytest.mark.parametrize("shape", range(SHAPES))
 @pytest.mark.parametrize("name", ["blackwell_gemm", "blackwell_pair_gemm", "blackwell_scaled_gemm"])
 def test_random_shapes_in_seeded_interleavings(name, shape):
