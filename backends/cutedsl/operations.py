@@ -109,6 +109,7 @@ def _arm(task: TaskBuilder, op: Op, resource: Resource, full: Expression) -> Low
 def test_of(task: TaskBuilder, op: Op) -> Expression | None:
     """The condition under which a CTA of the cluster takes part in ``op``; None: all do."""
     target, role = side_of(task.document, op)
+    role = "producer" if op.kind is OpKind.PRODUCER_TAIL else role
     return task.module.leaders(find_resource(task.document, target), role, op)
 
 

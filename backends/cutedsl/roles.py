@@ -109,7 +109,7 @@ def _drains(builder: TaskBuilder) -> Iterator[Statement]:
     for op, of in warps.items():
         drain = lower_drain(builder, op, builder.resource(op))
         if tests[op] is not None:
-            drain = If(((tests[op], (drain,)),))
+            drain = (If(((tests[op], drain),)),)
         if len(of) == task.num_warps:
             yield from drain
         else:
