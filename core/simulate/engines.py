@@ -71,7 +71,11 @@ class Engines:
             return self._copy(engine, _touched(event), rate, latency, latency, time)
         if engine in MOVES:  # a warp's worth of columns at the rate of its shared memory: not measured
             rate, latency = costs.work_bytes_per_cycle, costs.mma_latency
-            return self._copy(engine, 4 * LANES_OF_A_WARP * _columns(event), rate, latency, latency, time)
+            quarter = (
+                0 if engine is Engine.TCGEN05_CP else (task.warp_idx + warp) % SUBCORES
+            )  # each has its own lanes
+            nbytes = 4 * LANES_OF_A_WARP * _columns(event)
+            return self._copy(engine, nbytes, rate, latency, latency, time, quarter)
         return self._product(engine, task, warp, work, time)
 
     def ask(self, time: int) -> Flight:
@@ -79,11 +83,16 @@ class Engines:
         end = time + self.costs.tma_latency
         return Flight(time, end, end)
 
-    def _copy(self, engine: Engine, nbytes: int, rate: int, read: int, done: int, time: int) -> Flight:
+    def _copy(
+        self, engine: Engine, nbytes: int, rate: int, read: int, done: int, time: int, part: int = 0
+    ) -> Flight:
+        """``part``: which of the engine's equal parts, side by side, serves it; the first stands for all when they are
+        counted."""
         cycles = -(-nbytes // rate)
-        start = max(time, self._free.get(engine, 0))
-        self._free[engine] = start + cycles
-        self._work(engine, cycles)
+        start = max(time, self._free.get((engine, part), 0))
+        self._free[engine, part] = start + cycles
+        if part == 0:
+            self._work(engine, cycles)
         return Flight(start, start + cycles + read, start + cycles + done)
 
     def _product(self, engine: Engine, task: Task, warp: int, work: Work | None, time: int) -> Flight:

@@ -223,7 +223,7 @@ class Simulation:
     def _wait(self, warp: Warp, event: Event, time: int) -> None:
         signal = self.signals[event.barrier]
         if signal.passes(event):
-            self._stage(event.barrier, PASSED_STATES, time)
+            self._passed(event, time)
             self._pay(warp, event, time, self.costs.wait_ready)
         else:
             signal.waiting.append((warp.lane, event, time))
@@ -263,7 +263,7 @@ class Simulation:
             if signal.passes(event):
                 end = max(time + self.costs.wake, since + self.costs.wait_ready)
                 self._woken(lane, event, since, time, end, cause)
-                self._stage(event.barrier, PASSED_STATES, end)
+                self._passed(event, end)
             else:
                 signal.waiting.append((lane, event, since))
 
@@ -271,6 +271,11 @@ class Simulation:
         self.recorder.bar(lane, event, since, end, "wait", *self._about(event))
         self.recorder.arrow((*cause[:3], min(cause[3], time)), lane, event, end)
         self._go_on(self.warps[lane], end)
+
+    def _passed(self, event: Event, time: int) -> None:
+        """A wait has passed: what its stage now is; a drain leaves it empty."""
+        if not event.drain:
+            self._stage(event.barrier, PASSED_STATES, time)
 
     def _stage(self, number: int, states: dict[str, str], time: int) -> None:
         barrier = self.program.barriers[number]
