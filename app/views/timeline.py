@@ -118,10 +118,11 @@ def _label(timeline: Timeline, group: list[int]) -> str:
     lanes = [timeline.lanes[i] for i in group]
     if len(lanes) == 1:
         return lanes[0].name
+    task = lanes[0].name.rpartition(".w")[0]  # with the CTA: "load@1"
     warps = sorted(lane.warp for lane in lanes)
     if warps == list(range(warps[0], warps[-1] + 1)):
-        return f"{lanes[0].task}.w{warps[0]}-{warps[-1]}"
-    return f"{lanes[0].task}.w" + ",".join(map(str, warps))
+        return f"{task}.w{warps[0]}-{warps[-1]}"
+    return f"{task}.w" + ",".join(map(str, warps))
 
 
 def _quads(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> tuple[Columns, Columns]:
