@@ -19,7 +19,7 @@ from warpdraft.backends.cutedsl import fixed, run
 from warpdraft.backends.cutedsl.bodies import BODIES
 from warpdraft.backends.emulator import BODIES as TWINS
 from warpdraft.backends.emulator import ORDERS, dtypes, launch
-from warpdraft.core import closure, periodic, pieces, report, valuations
+from warpdraft.core import closure, joints, periodic, report, valuations
 from warpdraft.core import run as runs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -50,7 +50,7 @@ def test_limits_of_the_verifier():
         f"every pattern of up to {valuations.PATTERN} outcomes",
         f"within {periodic.EVENTS:,} events",
         f"with conditions, {closure.EVENTS:,} events",
-        f"more than {pieces.MAX_KEYS} conditions",
+        f"more than {joints.MAX_KEYS} conditions",
         f"the last {runs.MAX_STEPS}, and {report.SHOWN_STEPS} are printed",
     ):
         assert text in " ".join(page.split()), text
