@@ -23,7 +23,7 @@ def examine(run: Run) -> Iterator[Finding]:
     for i in run.incidents("overrun"):
         if run.barrier(i.barrier).side in ("named", "cluster") or _begins(run, i.stream, i.index):
             continue
-        yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other, i.clock)
+        yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other)
     for w, event in run.blocked():
         generation = lapped(run, w, event) if event.kind is EventKind.WAIT else None
         if generation is not None:
@@ -36,8 +36,7 @@ def _begins(run: Run, w: int, j: int) -> bool:
     return run.event(w, j).kind is EventKind.LIFETIME
 
 
-def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other, passing=()) -> Finding:
-    """``passing``: what the contributions of the next phase know (without: all that was executed)."""
+def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> Finding:
     name = run.barrier(b).name
     ops = [run.event(w, j).op]
     message = f"{where(run, w, j)} waits for {phase(generation)} of {name}, which can complete the phase after it first"
@@ -47,7 +46,7 @@ def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other, pas
     if other is not None:
         ops.append(run.event(*other).op)
         notes.insert(0, f"{agent_name(run, other[0])} does not wait for it before {run.event(*other).op}")
-        clock = [max(own, more) for own, more in zip(clock, passing or run.execution.at, strict=False)]
+        clock[other[0]] = max(clock[other[0]], other[1])
     return error(
         CODE,
         NAME,

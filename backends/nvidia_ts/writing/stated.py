@@ -6,6 +6,7 @@ gives are given, and each task has its loop. What it has no words for is refused
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,8 @@ from warpdraft.core.document import (
     Op,
     OpKind,
     Part,
+    PipelineGroup,
+    PipelineGroupMode,
     Resource,
     Space,
     Storage,
@@ -26,6 +29,7 @@ from warpdraft.core.document import (
 )
 from warpdraft.core.expressions import Operation, Symbol, symbols_of
 from warpdraft.core.op_integers import symbols_used
+from warpdraft.core.pipeline_groups import members_of
 from warpdraft.core.python_resources import ready_made
 from warpdraft.core.tree import find_resource, find_work, ops_of, walk
 
@@ -55,7 +59,7 @@ def stated(document: Document) -> Stated:
     for step in (_plain, stated_pipelines):  # which follow from the engines of the works
         made.document = step(made.document, made.left_out)
     made.document, made.annotations = split(one_buffer(made.document))
-    for step in (with_idle_warps, stated_tasks, _works, _storages, _names, _order):
+    for step in (with_idle_warps, stated_tasks, _works, _storages, _groups, _names, _order):
         made.document = step(made.document, made.left_out)
     made.bodies = {(r.name, w.name): _stock(w) for r in document.resources for w in r.works if w.body}
     made.document = _with_own_bodies(made.document, made.annotations)
@@ -159,23 +163,58 @@ def _stored(resource: Resource, left_out: list[str]) -> Resource:
     if resource.space not in (Space.SMEM, Space.TMEM):
         left_out.append(f"the storage of {resource.name}, which is neither shared nor tensor memory")
         return replace(resource, storage=None)
+    if any(p.place is not None for p in storage.parts):
+        raise NotExpressible(
+            f"{resource.name}: its allocations lie apart from each other; give each a resource of its own, or place them "
+            "by hand"
+        )
     placed = {"alias": "", "phase": 0} if storage.offset is not None else {}
     if resource.space is Space.TMEM and not storage.parts:
-        storage = replace(storage, parts=(Part(resource.name, 0, storage.bytes),))  # as allocations of columns are
+        storage = replace(
+            storage, parts=(Part(resource.name, 0, storage.bytes),)
+        )  # as allocations of columns are
     return replace(resource, storage=replace(storage, **placed))
+
+
+def _groups(document: Document, left_out: list[str]) -> Document:
+    """Pipeline groups whose pipeline follows from their members."""
+
+    def group(of: PipelineGroup) -> PipelineGroup:
+        members = [r.pipeline for r in members_of(document, of)]
+        own = of.pipeline
+        derived = own is None or (
+            of.mode is PipelineGroupMode.Merge
+            and {(own.stages, own.type, own.consumer_count)}
+            == {(m.stages, m.type, m.consumer_count) for m in members}
+            and (own.bytes, own.producer_count)
+            == (sum(m.bytes or 0 for m in members), sum(m.producer_count or 0 for m in members))
+        )
+        if not derived:
+            raise NotExpressible(
+                f"{of.name}: a pipeline of the group's own is not written; declare it in the script by hand"
+            )
+        return replace(of, pipeline=None)
+
+    return replace(document, pipeline_groups=tuple(group(g) for g in document.pipeline_groups))
 
 
 def _names(document: Document, left_out: list[str]) -> Document:
     """Alias groups and tile counts with the names that an import gives them."""
     aliases: dict[str, str] = {}
+    phases: dict[str, set[int]] = defaultdict(set)
+    for of in (r.storage for r in document.resources if r.storage):
+        phases[of.alias].add(of.phase)
+    alone = {"", *(alias for alias, found in phases.items() if len(found) == 1)}  # nothing to take turns with
     for resource in document.resources:
-        if resource.storage and resource.storage.alias:
+        if resource.storage and resource.storage.alias not in alone:
             memory = "smem" if resource.space is Space.SMEM else "tmem"
             number = sum(name.startswith(memory) for name in aliases.values())
             aliases.setdefault(resource.storage.alias, f"{memory}_alias_{number}")
 
     def storage(of: Storage | None) -> Storage | None:
-        return replace(of, alias=aliases[of.alias]) if of and of.alias else of
+        if of and of.alias in alone:
+            return replace(of, alias="", phase=0)
+        return replace(of, alias=aliases[of.alias]) if of else of
 
     resources = tuple(replace(r, storage=storage(r.storage)) for r in document.resources)
     tasks = tuple(

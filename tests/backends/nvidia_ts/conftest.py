@@ -100,6 +100,12 @@ def scripts(task_scheduling):
 
 
 @pytest.fixture
+def read(task_scheduling):
+    """``read(path, name)``: the documents that a script builds, called so."""
+    return lambda path, name: run(path, opinion=False, name=name).documents
+
+
+@pytest.fixture
 def moved(task_scheduling, tmp_path):
     """By name of a script, the document that it builds once its imports name warpdraft.core instead."""
     from warpdraft.app.cli.scripts import run_script
