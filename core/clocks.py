@@ -26,6 +26,7 @@ from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
 from .incidents import Clock, Entry, Incident, Note, joined
+from .peeks import behind_peeks, peek
 from .phases import Meeting, Phase, Pool
 from .program import BarrierKind, Event, EventKind, Program
 from .races import ARRIVING, NEVER, SYNC, Races
@@ -74,8 +75,12 @@ class Execution:
         # (stream, barrier) -> parity waits, place and phases; and phases completed when a wait last passed
         self.parities: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.passed: dict[tuple[int, int], int] = {}
+        self.ahead: list[
+            tuple[int, int, int, int, Clock]
+        ] = []  # peeks at later phases: barrier, phase, place
         self.parked: list[list[int]] = [[] for _ in barriers]
         self.inside: dict[int, int] = {}  # stream -> generation of the named barrier it waits in
+        self.unfinished: frozenset[int] = frozenset()  # streams whose end is not made yet
         self.exits_order = True  # whether a warp's exit is before what the cluster's barrier then lets go on
         self.joined = [0] * n  # generations of the cluster's barrier that each stream has joined,
         self.waited: dict[int, int] = {}  # and how many it has waited for
@@ -209,17 +214,6 @@ class Execution:
             if late is not None:
                 self.report("early_pass", b, done - 1, w, j, late)
 
-    def _try(self, w: int, j: int, e: Event) -> bool:
-        """A peek; the wait that follows joins. It must not be able to pass a generation early (R2a)."""
-        b, g = e.barrier, e.number
-        if g is None or g < 1 or self.base[w][self.n + b] >= g:
-            return True
-        done = self.state[b].completed
-        late = (w, j) if done < g else self._unknown(w, j, self.last[b] if done == g else self.before[b])
-        if late is not None and done <= g + 1:
-            self.report("early_pass", b, g, w, j, late)
-        return True
-
     # -- contributions to mbarriers -----------------------------------------------------------------------------------
     def contribute(self, w: int, j: int, b: int, kind: EventKind, nbytes: int) -> None:
         """Event ``j`` of stream ``w`` contributes to the open generation of ``b`` (R1 is checked)."""
@@ -293,11 +287,13 @@ class Execution:
         for w, entry in own.items():
             if clock[w] < entry.index:
                 clock[w] = entry.index
+        if self.ahead:
+            behind_peeks(self, b, clock)
         generation, mine = self.state[b].completed, self.n + b
         for w, j, base, again in self.waits[b]:
             if clock[w] < j:
                 kind = "stale" if again else "overrun"
-                self.report(kind, b, generation - 1, w, j, log[-1][:2], base)
+                self.report(kind, b, generation - 1, w, j, log[-1][:2], base, clock=tuple(clock))
         if clock[mine] < generation:
             clock = list(joined(clock, self.cumul[b]))
         clock[mine] = generation + 1
@@ -353,13 +349,14 @@ class Execution:
         other: tuple[int, int] | None = None,
         base: Clock | None = None,
         passed: int = 0,
+        clock: Clock = (),
     ) -> None:
         key = (kind, self.program.streams[w].events[j - 1].op, b)
         if key in self.seen:
             return
         self.seen.add(key)
         self.incidents.append(
-            Incident(kind, b, generation, w, j, self.base[w] if base is None else base, other, passed)
+            Incident(kind, b, generation, w, j, self.base[w] if base is None else base, other, passed, clock)
         )
         if len(self.incidents) >= MAX_INCIDENTS:
             self.stopped = "incidents"
@@ -369,7 +366,7 @@ TABLE = {
     EventKind.WORK: Execution._work,
     EventKind.ASYNC: Execution._async,
     EventKind.WAIT: Execution._wait,
-    EventKind.TRY: Execution._try,
+    EventKind.TRY: peek,
     EventKind.ARRIVE: Execution.arrive,
     EventKind.EXPECT: lambda run, w, j, e: run._add_bytes(w, j, e, phases.expect_tx),
     EventKind.ARRIVE_EXPECT: Execution.arrive,

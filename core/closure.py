@@ -1,15 +1,19 @@
 """Proof for all outcomes of conditions at run time: the states between iterations form a finite graph.
 
-All tasks go through one loop together (`core.pieces`). Between two iterations every warp goes as far as it can; what may
+All tasks go through some loops together (`core.joints`). Between two iterations every warp goes as far as it can; what may
 follow depends on the state there, and states that are the same but for a shift (`core.shift`) have the same future. So start
-at the state before the first iteration, give each iteration every outcome, and stop where a state is known. If that ends,
-every number of iterations with every pattern of outcomes walks through the graph, each of whose edges has been executed, and
-each of whose states has been tried as the last one: no execution does anything that none of these has done.
+at the state before the first iteration, go on from each state in every way (one more iteration, or past the loop, with every
+outcome of the conditions that are asked for), and stop where a state is known. If that ends, every number of iterations of
+each of these loops, with every pattern of outcomes, walks through the graph, each of whose edges has been executed, and was
+part of a run to the end: no execution does anything that none of these has done.
+
+A loop inside another may run another number of times in each iteration around it, though its symbol has one value: such runs
+are no schedule's, and if one is wrong, nothing is concluded.
 
 Other symbols have fixed values here. Their loops inside an iteration are cut as `core.periodic` cuts those of a whole run;
 where all cuts of all edges match, the graph for the value one period on has the same edges between the same states.
 
-Tiles of several kinds (work, empty, skipped) are alternatives of an iteration like any other.
+Tiles of several kinds (work, empty, skipped) are outcomes like any other.
 """
 
 from __future__ import annotations
@@ -18,20 +22,22 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import NamedTuple
 
+from . import meetings
 from .cuts import Cut, Uses, chain, cuts_in_order
 from .forks import Unforeseen, extended, foresee, fork, heir, prepared
 from .frontier import Frontier
 from .growth import Growth
+from .joints import Joint, Joints, value_for
 from .machine import Machine
-from .pieces import Alternative, Joint, PieceWalk, samples, value_for
+from .pieces import PieceWalk, samples
 from .run import Run
 from .shift import same
 from .sweep import Paused
 
 EVENTS = 150_000  # executed in one closure
 STATES = 400
-ANY = 3  # iterations after which a loop with a large least number of them may end
 WHOLE = ("", (), 0, 1)  # the key of a cut between iterations
 
 
@@ -39,30 +45,49 @@ class Unclosed(Exception):
     """Why no finite graph was found."""
 
 
+class Turn(NamedTuple):
+    """Iterations begun of a joint loop, and whether the last of them was meant to be the last."""
+
+    iterations: int
+    last: bool = False
+
+
 @dataclass(slots=True)
 class State:
-    """An execution between two iterations: what each unroller knows, and the alternatives that led here."""
+    """An execution between two iterations: what each unroller knows, the ``turns`` of the joint loops that it is in (by
+    number), and the ``choice`` of outcomes in force. ``outcomes`` and ``lengths`` (of loops, by symbol) are how it came
+    here."""
 
     execution: Paused
     walks: list[PieceWalk]
-    path: tuple[Alternative, ...]  # what was decided before the loop, then the iterations
+    turns: dict[int, Turn] = field(default_factory=dict)
+    choice: dict[str, bool] = field(default_factory=dict)
+    outcomes: dict[str, tuple[bool, ...]] = field(default_factory=dict)
+    lengths: dict[str, tuple[int, ...]] = field(default_factory=dict)
     frontier: Frontier | None = None
 
     @property
-    def iterations(self) -> int:
-        """Iterations done."""
-        return len(self.path) - 1
+    def joint(self) -> Joint | None:
+        """The loop between whose iterations it is: of those where streams pause, the one that ends first. None at the
+        end."""
+        return min(filter(None, (w.pauses_at for w in self.walks)), key=lambda j: j.number, default=None)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something has gone wrong on the way."""
+        e = self.execution
+        return bool(e.stopped or e.incidents or e.races.found)
 
 
 @dataclass(slots=True)
 class Closure:
-    """Explores the states of ``machine``'s schedule at ``values`` of all symbols but that of the ``joint`` loop. ``judge``
-    gets every complete run, with whether its number of iterations is meant, and says whether to go on. After `explore`:
+    """Explores the states of ``machine``'s schedule at ``values`` of all symbols but those of the ``joints``. ``judge`` gets
+    every complete run, with whether its numbers of iterations are meant, and says whether to go on. After `explore`:
     ``different``, the symbols whose loops have not matched, and how many ``states``."""
 
     machine: Machine
     growth: Growth
-    joint: Joint
+    joints: Joints
     values: dict[str, int]
     judge: Callable[[Run, bool], bool]
     deadline: float
@@ -70,13 +95,20 @@ class Closure:
     foreseen: Paused | None = None  # an execution before its first event, from a closure at other values,
     uses: Uses | None = None  # and what its streams may do
     events: int = 0
-    longest: int = 0  # iterations that lead to a state for the first time
+    longest: dict[str, tuple[Joint, int]] = field(
+        default_factory=dict
+    )  # by symbol: iterations that lead to a state for the first time
     known: dict[tuple, list[State]] = field(default_factory=dict)
 
     @property
     def states(self) -> int:
         """How many states are not the same but for a shift."""
         return sum(map(len, self.known.values()))
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """The values of the joint loops' symbols up to which there were new states."""
+        return {name: value_for(joint, self.growth, i) for name, (joint, i) in self.longest.items()}
 
     def explore(self) -> bool:
         """Whether all runs were fine; raises Unclosed where the graph did not end within the budget."""
@@ -91,46 +123,35 @@ class Closure:
             raise Unclosed("iterations do what the first of them did not foresee") from None
 
     def _explore(self) -> bool:
-        joint, start = self.joint, self._start()
-        left: deque[State] = deque()
-        for beginning in joint.beginnings:
-            state = self._piece(start, beginning, lambda walk, b=beginning: walk.before(b))
-            if state is None:
-                return False
-            left.append(state)
+        left = deque(self._branches(self._start(), {}, PieceWalk.start))
         while left:
             state = left.popleft()
-            i = state.iterations
-            if not self._ends(state):
+            known = state.joint is None or self._seen(state)
+            if (known or state.wrong) and not self._finished(state, last=known):
                 return False
-            if not joint.loops or (not joint.symbol and i == joint.least) or self._seen(state):
-                continue
-            for place, alternative in enumerate(joint.alternatives, 1):
-                after = self._piece(
-                    state,
-                    alternative,
-                    lambda walk, a=alternative, i=i: walk.iteration(i, a, self._is_last(i + 1)),
-                    last=place == len(joint.alternatives),
-                )
-                if after is None:
-                    return False
-                left.append(after)
+            if not known:
+                left.extend(self._next(state))
         return True
-
-    def _is_last(self, iterations: int) -> bool:
-        return not self.joint.symbol and iterations == self.joint.least
 
     def _seen(self, state: State) -> bool:
         """Whether a state like this one is known; else it is from now on."""
-        first, shapes = state.path[0], state.frontier
+        shapes, joint = state.frontier, state.joint
+        turns, of = [], joint
+        while of is not None:
+            turn = state.turns[of.number]
+            turns.append((of.number, of.phase(turn.iterations), turn.last))
+            of = of.parent
+        places = tuple(w.pauses_at.number if w.pauses_at else -1 for w in state.walks)
         left = tuple(shapes.cut.marks[w].position - shapes.at[w] for w in shapes.cut.marks)
-        key = tuple(first.outcomes.items()), self.joint.phase(state.iterations), left
+        choice = tuple(sorted(item for item in state.choice.items() if item[0] not in joint.keys))
+        key = tuple(turns), choice, places, left
         alike = self.known.setdefault(key, [])
-        for other in alike if self._may_end(state.iterations) else ():  # else nobody has judged what led here
-            if self._same(other, state):
-                return True
+        if any(self._same(other, state) for other in alike):
+            return True
         alike.append(state)
-        self.longest = max(self.longest, state.iterations)
+        i = state.turns[joint.number].iterations
+        if joint.symbol and i >= self.longest.get(joint.symbol, (joint, 0))[1]:
+            self.longest[joint.symbol] = joint, i
         if self.states > STATES:
             raise Unclosed(f"more than {STATES} states between iterations")
         return False
@@ -139,39 +160,109 @@ class Closure:
         first, second = one.execution, two.execution
         return same(self.machine, self.growth, self.uses, first, one.frontier, two.frontier, second)
 
+    # -- ways on --------------------------------------------------------------------------------------------------------
+    def _next(self, state: State) -> Iterator[State]:
+        """What may follow: past the loop, or one more iteration, the last one or not."""
+        joint = state.joint
+        i, last = state.turns[joint.number]
+        if self._may_leave(joint, i, last):
+            yield from self._past(state, joint)
+        if last or (not joint.symbol and i == joint.least):
+            return
+        for final in (False, True) if joint.symbol and joint.tail else (False,):
+            yield from self._on(state, joint, final)
+
+    def _may_leave(self, joint: Joint, i: int, last: bool) -> bool:
+        return i >= joint.floor and (last or not (joint.symbol and joint.tail and i))
+
+    def _past(self, state: State, joint: Joint, only: bool = False) -> Iterator[State]:
+        """On behind the loop. ``only``: nothing else will go on from ``state``."""
+        before = self._closed(state, joint)
+        i = before.turns.pop(joint.number).iterations
+        if joint.symbol:
+            before.lengths[joint.symbol] = (*before.lengths.get(joint.symbol, ()), i)
+        yield from self._branches(
+            before, before.choice, lambda w: w.leave() if w.pauses_at is joint else None
+        )
+
+    def _on(self, state: State, joint: Joint, last: bool, only: bool = False) -> Iterator[State]:
+        """One more iteration. ``only``: nothing else will go on from ``state``."""
+        before, i = self._closed(state, joint), state.turns[joint.number].iterations
+        before.turns[joint.number] = Turn(i + 1, last)
+        trips = i + 2 - last if joint.symbol else joint.least
+        yield from self._branches(
+            before, before.choice, lambda w: w.iterate(i, trips) if w.pauses_at is joint else None, only
+        )
+
+    def _closed(self, state: State, joint: Joint) -> State:
+        """``state`` with what was decided in the iteration that ended noted, and no longer in force."""
+        outcomes = dict(state.outcomes)
+        if state.turns[joint.number].iterations:
+            for key in joint.keys:
+                chosen = state.choice.get(key, self.machine.usual.get(key, True))
+                outcomes[key] = (*outcomes.get(key, ()), chosen)
+        choice = {k: v for k, v in state.choice.items() if k not in joint.keys}
+        return replace(
+            state, turns=dict(state.turns), choice=choice, outcomes=outcomes, lengths=dict(state.lengths)
+        )
+
+    def _branches(
+        self, before: State, fixed: dict[str, bool], go: Callable[[PieceWalk], None], only: bool = False
+    ) -> Iterator[State]:
+        """The states after one more piece, one for each outcome of the conditions that it asks for; ``only`` the first."""
+        left = [fixed]
+        while left:
+            given = left.pop()
+            after = self._piece(before, dict(given), go, only)
+            asked = [*after.choice.items()][len(given) :]
+            left += [given | dict(asked[:n]) | {key: not outcome} for n, (key, outcome) in enumerate(asked)]
+            yield after
+            if only:
+                return
+
+    def _finished(self, state: State, last: bool) -> bool:
+        """Whether a run is fine that comes through ``state``, and ends as soon as it may. ``last``: nothing else goes on
+        from ``state``."""
+        while (joint := state.joint) is not None:
+            i, final = state.turns[joint.number]
+            if self._may_leave(joint, i, final):
+                state = next(self._past(state, joint, last))
+            else:
+                state = next(self._on(state, joint, bool(joint.tail) and i + 1 >= joint.floor, last))
+            last = True
+        if state.execution.stopped == "time":
+            raise Unclosed("the time budget ran out")
+        state.execution.finish()
+        return self.judge(*self._run(state))
+
     # -- pieces -------------------------------------------------------------------------------------------------------
     def _start(self) -> State:
         """Before the first event."""
         execution = self.foreseen
         if execution is None:
-            programs = samples(self.machine, self.joint, self.growth, self.values, self.joint.head + 2)
+            programs = samples(self.machine, self.joints, self.growth, self.values)
             execution = prepared(self.machine, programs, self.machine.judged, self.deadline)
             self.foreseen = execution
         program = execution.program
         self.uses = self.uses or Uses(self.machine, program)
         tasks = {t.name: t for t in self.machine.document.tasks}
         walks = [
-            PieceWalk(self.joint, self.growth, self.machine, tasks[s.task], s, self.values)
+            PieceWalk(self.joints, self.growth, self.machine, tasks[s.task], s, self.values)
             for s in program.streams
         ]
-        return State(execution, walks, ())
+        return State(execution, walks)
 
     def _piece(
-        self,
-        state: State,
-        chosen: Alternative,
-        walk: Callable[[PieceWalk], None],
-        end: bool = False,
-        last: bool = False,
-    ) -> State | None:
-        """The state after one more piece; None after a run that went wrong in it. ``end``: no other piece follows.
-        ``last``: nothing else will go on from ``state``, whose execution need not be copied then."""
-        program = state.execution.program if last else extended(state.execution.program)
-        execution = heir(state.execution) if last else fork(state.execution, program)
-        walks = [w.on(s) for w, s in zip(state.walks, program.streams, strict=True)]
+        self, before: State, choice: dict[str, bool], go: Callable[[PieceWalk], None], last: bool = False
+    ) -> State:
+        """The state after one more piece, on which ``choice`` gets the outcomes that were asked for. ``last``: nothing else
+        will go on from ``before``, whose execution need not be copied then."""
+        program = before.execution.program if last else extended(before.execution.program)
+        execution = heir(before.execution) if last else fork(before.execution, program)
+        walks = [w.on(s, choice) for w, s in zip(before.walks, program.streams, strict=True)]
         for w, (of, stream) in enumerate(zip(walks, program.streams, strict=True)):
             size = len(stream.events)
-            walk(of)
+            go(of)
             foresee(execution, stream.events[size:], w)
             self.events += len(stream.events) - size
             self.different |= of.short
@@ -179,15 +270,20 @@ class Closure:
             raise Unclosed(f"more than {EVENTS:,} events")
         if perf_counter() > self.deadline:
             raise Unclosed("the time budget ran out")
-        after = State(execution, walks, (*state.path, chosen))
+        execution.unfinished = frozenset(w for w, of in enumerate(walks) if not of.ended)
+        if execution.cluster >= 0:
+            meetings.exited(execution)
+        after = replace(before, execution=execution, walks=walks, choice=choice, turns=dict(before.turns))
         self._run_cuts(after)
-        if not end:
-            limits = tuple(len(s.events) for s in program.streams)
-            execution.run_to(limits)
-            marks = {w: of.mark() for w, of in enumerate(walks) if of.own is not None}
-            after.frontier = Frontier(execution, Cut(WHOLE, marks, limits), self.uses.waiters)
+        limits = tuple(len(s.events) for s in program.streams)
+        execution.run_to(limits)
         if execution.stopped == "time":
             raise Unclosed("the time budget ran out")
+        joint = after.joint
+        if joint is not None:
+            after.turns.setdefault(joint.number, Turn(0))
+            marks = {w: of.mark() for w, of in enumerate(walks) if not of.ended}
+            after.frontier = Frontier(execution, Cut(WHOLE, marks, limits), self.uses.waiters)
         return after
 
     def _run_cuts(self, state: State) -> None:
@@ -219,39 +315,22 @@ class Closure:
                 self.different.add(c.key[0])
 
     # -- ends ---------------------------------------------------------------------------------------------------------
-    def _ends(self, state: State) -> bool:
-        """Whether the runs are fine that end here; with last iterations of their own, those of one more."""
-        for end, iterations in self._last(state):
-            if not self._may_end(iterations):
-                continue
-            done = self._piece(end, Alternative({}), PieceWalk.after, end=True)
-            done.execution.finish()
-            if not self.judge(self._run(done, iterations), iterations >= self.joint.least):
-                return False
-        return True
-
-    def _may_end(self, iterations: int) -> bool:
-        """Whether the loop is tried with so many iterations: all that are meant, and fewer where these are many."""
-        joint = self.joint
-        return iterations >= (min(joint.least, ANY) if joint.symbol else joint.least)
-
-    def _last(self, state: State) -> Iterator[tuple[State, int]]:
-        """The states from which the rest behind the loop follows, and iterations up to there."""
-        joint, i = self.joint, state.iterations
-        if not joint.tail or not joint.symbol or i == 0:
-            yield state, i
-        if joint.tail and joint.symbol:
-            for a in joint.alternatives:
-                after = self._piece(state, a, lambda walk, a=a: walk.iteration(i, a, True))
-                yield after, i + 1
-
-    def _run(self, state: State, iterations: int) -> Run:
-        values = self.values | value_for(self.joint, self.growth, iterations)
-        path = state.path[1 : iterations + 1]
-        patterns = {k: (v,) for k, v in state.path[0].outcomes.items()}
-        patterns |= {key: tuple(a.outcomes[key] for a in path) or (True,) for key in self.joint.keys}
+    def _run(self, state: State) -> tuple[Run, bool]:
+        """A run that has ended, and whether its loops have run as often as they are meant to."""
+        longest = {j.symbol: j for j in self.joints.loops if j.symbol}
+        lengths = {name: state.lengths.get(name, (j.least,)) for name, j in longest.items()}
+        meant = all(
+            len(set(lengths[j.symbol])) == 1 and lengths[j.symbol][0] >= j.least for j in longest.values()
+        )
+        values = self.values | {
+            name: value_for(longest[name], self.growth, max(of)) for name, of in lengths.items()
+        }
+        usual = self.machine.usual
+        outcomes = {k: (state.choice.get(k, usual.get(k, True)),) for k in self.joints.constants}
+        outcomes |= {k: state.outcomes.get(k, (True,)) for j in self.joints.loops for k in j.keys}
         execution = state.execution
         program = execution.program = replace(execution.program, values=tuple(sorted(values.items())))
-        return Run(
-            self.machine.document, self.machine, program, execution, program.values, tuple(patterns.items())
+        run = Run(
+            self.machine.document, self.machine, program, execution, program.values, tuple(outcomes.items())
         )
+        return run, meant

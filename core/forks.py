@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from .clocks import GROUPED, GROUPS, Execution
+from .clocks import GROUPED, GROUPS, SCANNED, Execution
 from .document import Engine
 from .early_close import is_irregular
 from .fencing import Judged
@@ -97,7 +97,10 @@ def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, dead
     streams = []
     for w, stream in enumerate(blank.streams):
         events = {
-            e._replace(at=()): None for p in programs for e in p.streams[w].events if e.engine or e.bytes
+            e._replace(at=()): None
+            for p in programs
+            for e in p.streams[w].events
+            if e.engine or e.bytes or e.kind in SCANNED
         }
         streams.append(replace(stream, events=list(events)))
     touched = {e.accesses for p in programs for s in p.streams for e in s.events if e.accesses}

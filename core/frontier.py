@@ -33,7 +33,7 @@ class Frontier:
         self.cut, self.at, self.base = cut, list(e.at), list(e.base)
         self.groups, self.state, self.inside = dict(e.groups), list(e.state), dict(e.inside)
         self.parked = [tuple(p) for p in e.parked]
-        self.passed, self.landing = dict(e.passed), dict(e.landing)
+        self.passed, self.landing, self.ahead = dict(e.passed), dict(e.landing), list(e.ahead)
         self.active = frozenset(
             w for w, s in enumerate(e.program.streams) if w in cut.marks or e.at[w] < len(s.events)
         )
@@ -51,6 +51,7 @@ class Frontier:
             asked = bool(who) and low[known] < done - 1
             self.before.append(self._unknown(e.before[b], low) if asked else {})
             self.last.append(self._unknown(e.last[b], self.low) if self.low[known] < done else {})
+        self.waited = {w: g for w, g in e.waited.items() if w in self.active}
         self.heard = [self._heard(e, w) for w in range(e.n)] if e.notes else []
         self.log = [list(log) for log in e.log]
         self.waits = [_ends(waits) for waits in e.waits]

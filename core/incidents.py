@@ -47,3 +47,4 @@ class Incident(NamedTuple):
     base: Clock
     other: tuple[int, int] | None = None
     passed: int = 0  # alias: the generation at which the wait passed; tx_range: the count of bytes
+    clock: Clock = ()  # overrun, stale: what the contributions of the phase that came too soon know

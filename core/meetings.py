@@ -119,7 +119,7 @@ def _complete_cluster(run: Execution) -> None:
         return
     missing = [u for u, n in enumerate(run.joined) if n <= done]
     ended = [len(stream.events) for stream in run.program.streams]
-    if all(run.at[u] == ended[u] for u in missing):
+    if all(run.at[u] == ended[u] and u not in run.unfinished for u in missing):
         gone = (u for u in missing if ended[u] and run.exits_order)
         run.log[b].extend(Entry(u, ended[u], run.base[u], EventKind.CLUSTER_ARRIVE, 0) for u in gone)
         run.complete(b)

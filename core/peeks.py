@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from .cuts import Mark
-from .frontier import Frontier
 from .program import Barrier, Event, EventKind, Program
+
+if TYPE_CHECKING:
+    from .clocks import Execution
+    from .cuts import Mark
+    from .frontier import Frontier
+
+
+def peek(run: Execution, w: int, j: int, e: Event) -> bool:
+    """A try_wait, which does not block. Like the wait that it stands for, it must not pass a phase early (R2a)."""
+    b, g = e.barrier, e.number
+    if g is None or g < 1 or run.base[w][run.n + b] >= g:
+        return True
+    done = run.state[b].completed
+    if done >= g:
+        late = run._unknown(w, j, run.last[b] if done == g else run.before[b]) if done <= g + 1 else None
+    elif (g - done) % 2:
+        late = w, j  # the parity says yes now
+    else:  # it would once one more phase is over, or before the last one was
+        late = run._unknown(w, j, run.last[b]) if run.base[w][run.n + b] < done else None
+        if late is None:
+            run.ahead.append((b, g, w, j, run.base[w]))
+    if late is not None:
+        run.report("early_pass", b, g, w, j, late)
+    return True
+
+
+def behind_peeks(run: Execution, b: int, clock: Sequence[int]) -> None:
+    """A phase of ``b`` is over, whose contributions know ``clock``: peeks far ahead of it that these do not wait for may say
+    yes now."""
+    for _, g, w, j, base in (x for x in run.ahead if x[0] == b):
+        if clock[w] < j:
+            run.report("early_pass", b, g, w, j, (w, j), base)
+    run.ahead = [x for x in run.ahead if x[0] != b]
 
 
 def with_true_peeks(program: Program) -> Program | None:
@@ -55,9 +87,9 @@ def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]
     for event in program.streams[w].events[: mark.position]:
         if event.kind is EventKind.TRY and program.barriers[event.barrier].side != "raw":
             last[program.barriers[event.barrier].resource, program.barriers[event.barrier].side] = event
-    found = {}
+    found, cta = {}, program.streams[w].cta
     for (name, side), event in last.items():
-        stages = sum(b.resource == name and b.side == side for b in program.barriers)
+        stages = sum((b.resource, b.side, b.cta) == (name, side, cta) for b in program.barriers)
         use = (event.number or 0) * stages + program.barriers[event.barrier].stage
         cursors = ((cursor, use - uses) for (of, cursor), uses in mark.cursors.items() if of == name)
         found[name, side] = tuple(sorted(cursors))
@@ -65,8 +97,9 @@ def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]
 
 
 def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program) -> bool:
-    """Whether old peeks stand for the same waits to come at both cuts; ``other`` is the program of ``two``."""
-    return all(
+    """Whether old peeks stand for the same waits to come at both cuts, and none is ahead of its phase; ``other`` is the
+    program of ``two``."""
+    return not one.ahead + two.ahead and all(
         w in two.cut.marks and peeked(program, w, mark) == peeked(other, w, two.cut.marks[w])
         for w, mark in one.cut.marks.items()
     )

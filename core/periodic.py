@@ -44,9 +44,9 @@ from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
 from .frontier import Frontier
 from .growth import Growth, NoGrowth, growth_of
+from .joints import Joints, NoPieces, joint_loops
 from .long_loops import Meant, first_value
 from .machine import Machine
-from .pieces import Joint, NoPieces, joint_loop, value_for
 from .program import Program
 from .run import Run
 from .shift import same
@@ -91,7 +91,7 @@ class Prover:
     events: int = 0
     seen: dict[tuple, frozenset[str] | None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
-    joint: Joint | None = None  # the loop whose iterations decide about conditions
+    joints: Joints | None = None  # the loops whose iterations decide about conditions
     foreseen: Paused | None = None
     states: int = 0
 
@@ -100,7 +100,7 @@ class Prover:
         keys = condition_keys(self.machine.document)
         try:
             self.growth = growth_of(self.machine)
-            self.joint = joint_loop(self.machine, self.growth)
+            self.joints = joint_loops(self.machine, self.growth)
         except NoGrowth as reason:
             raise Unproved(str(reason)) from None
         except NoPieces as reason:
@@ -111,20 +111,21 @@ class Prover:
         except NotJoint:
             if keys:
                 raise
-        self.joint, self.growth = None, growth_of(self.machine)
+        self.joints, self.growth = None, growth_of(self.machine)
         self.hopeless, self.seen, self.reached, self.events = set(), {}, {}, 0
         return self._prove(keys)
 
     def _prove(self, keys: Collection[str]) -> str:
         self.meant = {n: self.exact.get(n, Meant(low)) for n, low in self.growth.least.items()}
         loops = [x for x in loops_of(self.machine.document) if x.id in self.growth.loops]
+        joined = self.joints.symbols if self.joints is not None else set()
         for name, meant in self.meant.items():
-            if self.joint is not None and name == self.joint.symbol:
+            if name in joined:
                 continue
             own = [x for x in loops if self.growth.loops[x.id].symbol == plain_symbol(name)]
             step = self.growth.steps[name]
             self.growth.least[name] = first_value(own, plain_symbol(name), meant, step)
-        self._cover({}, [n for n in self.growth.least if self.joint is None or n != self.joint.symbol])
+        self._cover({}, [n for n in self.growth.least if n not in joined])
         places = [
             f"{value:,} of {name}" if name in self.exact else f"{name} = {value}"
             for name, value in self.reached.items()
@@ -147,7 +148,7 @@ class Prover:
         stride = step if meant.exactly else 1
         found: list[tuple[int, frozenset[str]]] = []
         streak = 0
-        alone = not values and not rest and self.joint is None
+        alone = not values and not rest and self.joints is None
         few = alone and cost(self.machine.document, {name: least + REACH}) < EVENTS
         swept = self._sweep(name) if few and step == 1 else {}
         for value in count(least, stride):
@@ -199,7 +200,7 @@ class Prover:
         return self.accept(run)
 
     def _visit(self, values: Values) -> frozenset[str]:
-        if self.joint is not None:
+        if self.joints is not None:
             return self._close(values)
         key = self._signature(values)
         if key not in self.seen:
@@ -233,10 +234,10 @@ class Prover:
         closure = Closure(
             self.machine,
             self.growth,
-            self.joint,
+            self.joints,
             values,
             judge,
-            self.deadline,
+            (perf_counter() + self.deadline) / 2,  # the listed values need some time, too
             set(self.hopeless),
             self.foreseen,
             self.uses,
@@ -248,13 +249,13 @@ class Prover:
         self.events, self.foreseen = self.events + closure.events, closure.foreseen
         self.uses = closure.uses
         if not fine and real:
-            raise Unproved(f"fewer iterations than {self.joint.symbol} has")
+            raise Unproved(f"other numbers of iterations than {', '.join(sorted(self.joints.symbols))} has")
         if not fine:
             raise Rejected
         if self.events > CLOSURES:
             raise NotJoint(f"the proof would need more than {CLOSURES:,} events")
         self.states = max(self.states, closure.states)
-        for name, value in value_for(self.joint, self.growth, closure.longest).items():
+        for name, value in closure.reached.items():
             self.reached[name] = max(value, self.reached.get(name, value))
         return frozenset(self.growth.least) - closure.different
 

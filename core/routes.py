@@ -25,7 +25,8 @@ CLC = "ClcFetchAsync"
 class Routes(NamedTuple):
     """By CTA: those on whose ``full`` barrier its acquire or commit arrives, on whose ``empty`` barrier its release does,
     on whose full barrier bytes ``landing`` in its memory complete, whether it runs the producer and consumer side, and whom
-    ``copies`` go to where no work says so. ``pair``: CTAs that one MMA works for."""
+    ``copies`` go to where no work says so. ``pair``: CTAs that one MMA works for. ``whole``: one CTA issues the copies for
+    all, so that none is cut into parts."""
 
     full: tuple[tuple[int, ...], ...]
     empty: tuple[tuple[int, ...], ...]
@@ -34,6 +35,7 @@ class Routes(NamedTuple):
     consumes: tuple[bool, ...]
     copies: tuple[tuple[int, ...], ...]
     pair: int = 1
+    whole: bool = False
 
     @property
     def crossing(self) -> bool:
@@ -72,6 +74,7 @@ def routed(document: Document, resource: Resource, producer: str, consumer: str)
         leads if pipeline.consumer_cta_leader else (True,) * size,
         copies,
         layout[0],
+        pipeline.type == CLC,
     )
 
 
@@ -81,10 +84,12 @@ def copied_to(
     """The CTAs that a copy of CTA ``cta`` goes to, each with the part (number, parts) of its range that it brings there.
 
     Where every CTA of a group issues the copy, each brings an equal part to all (as CUTLASS cuts a multicast tile); one
-    that ``alone`` issues it brings all of it. Where no work says whom it is multicast to, a stage is taken to be filled in
-    equal parts by the CTAs that wait for its release: those of the pipeline's modes.
+    that ``alone`` issues it brings all of it, as does a scheduler's request (PTX ISA, clusterlaunchcontrol.try_cancel with
+    ``.multicast::cluster::all``: the response is written, and completed, at the same offset in every CTA). Where no work
+    says whom it is multicast to, a stage is taken to be filled in equal parts by the CTAs that wait for its release: those
+    of the pipeline's modes.
     """
-    named = ctas_of(op, work)
+    named, alone = ctas_of(op, work), alone or (found is not None and found.whole)
     if named or found is None:
         reached = targets(document, named, cta, resource.pipeline)
         yield from ((c, share_of(reached, cta, alone)) for c in reached)
@@ -93,8 +98,8 @@ def copied_to(
 
 
 def own_copies(found: Routes) -> bool:
-    """Whether copies without a word go to the own CTA alone."""
-    return found.copies == tuple((c,) for c in range(len(found.copies)))
+    """Whether copies without a word go to the own CTA alone, or are known to go to all."""
+    return found.whole or found.copies == tuple((c,) for c in range(len(found.copies)))
 
 
 def _declared(document: Document, resource: Resource) -> bool:

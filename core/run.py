@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from . import describe
 from .clocks import Execution
 from .document import Document
+from .fewer_switches import fewer_switches
 from .findings import Step
 from .incidents import Incident
 from .machine import Machine
@@ -112,7 +113,8 @@ def prefix_steps(
     last: Sequence[tuple[int, int, str]],
     marked: Sequence[tuple[int, int]] = (),
 ) -> tuple[Step, ...]:
-    """What must have happened under ``clock`` (one place a stream), in order of execution, then the events ``last``.
+    """What must have happened under ``clock`` (one place a stream), in an order of execution that seldom changes agents,
+    then the events ``last``.
 
     The events ``marked`` and ``last`` are marked. What is left out of a long witness are its earliest steps, none of these.
     """
@@ -123,6 +125,8 @@ def prefix_steps(
         for j in range(start + 1, min(end, clock[w]) + 1)
         if (w, j) not in ends and (_counts(run.event(w, j)) or (w, j) in marked)
     ]
+    streams, steady = run.program.streams, not run.execution.incidents
+    places = fewer_switches(streams, places, last[0][0] if last else -1, MAX_STEPS, steady)
     left = _left_out([w for w, _ in places], [w for w, _, _ in last], len(marked))
     early = [place for place in places[:left] if place in marked]
     steps = [replace(run.step(w, j), marked=(w, j) in marked) for w, j in (*early, *places[left:])]
@@ -154,3 +158,14 @@ def join_clocks(run: Run, *places: tuple[int, int, Sequence[int]]) -> list[int]:
     for w, j, _ in places:
         joined[w] = max(joined[w], j - 1)
     return joined
+
+
+def places_before(run: Run, w: int, j: int) -> list[int]:
+    """How far each stream had come when stream ``w`` reached event ``j``."""
+    places = [0] * len(run.program.streams)
+    for u, start, end in run.execution.order:
+        if u == w and start < j <= end:
+            places[u] = j - 1
+            break
+        places[u] = end
+    return places

@@ -298,12 +298,15 @@ class _Comparison:
             self.value(u if u >= 0 else (-u - 1) % self.n, k, two[u])
 
     def histories(self) -> None:
-        """When each stream last passed each barrier, and the turns of its waits that name a parity."""
+        """What each stream last passed or waited for, and the turns of its waits that name a parity."""
         one, two = self.one, self.two
         self.need(len(one.passed) == len(two.passed))
         for (w, b), done in one.passed.items():
             if w in one.active:
                 self.need(two.passed.get((w, self.to[b])) == done + self.shift[self.n + b])
+        self.need(one.waited.keys() == two.waited.keys())
+        for w, g in one.waited.items():
+            self.need(two.waited[w] == g + self.shift[self.n + self.machine.cluster])
         self.need(one.parities.keys() == two.parities.keys())
         for (w, b), (count, turns) in one.parities.items():
             more, turns_then = two.parities[w, b]

@@ -14,7 +14,6 @@ from .clusters import MAX_CTAS
 from .document import Document, Pipeline
 from .lifetimes import again
 from .retries import distant_peeks
-from .schedulers import is_dynamic
 
 CHECKED = ("sm_90a", "sm_100a")  # targets whose limits the rules know
 # Compute capabilities (CUDA programming guide, "Compute Capabilities"), also with the suffixes a and f.
@@ -50,8 +49,6 @@ def _reasons(document: Document) -> Iterator[str]:
             and ("CtaLeader" in str(waits)) != resource.pipeline.consumer_cta_leader
         ):
             yield f"waits by other CTAs than releases are not modelled ({resource.name})"
-        if is_dynamic(resource) and size > 1:
-            yield f"a dynamic tile scheduler of several CTAs is not modelled ({resource.name})"
     for task in document.tasks:
         for peek in distant_peeks(document, task):
             yield f"a peek at an mbarrier whose wait comes later is not modelled ({peek})"

@@ -148,17 +148,32 @@ class WarpWalk:
                 self.op(node)
             elif isinstance(node, Loop):
                 self.loop(node)
-            elif self.passes(node):
-                saved = self.lane, self.alone, self.ranked
-                self.lane = self.lane or node.kind is GuardKind.ELECT_LANE
-                self.alone = self.alone or node.kind is GuardKind.ELECT_WARP
-                self.ranked = self.ranked or node.kind is GuardKind.CTA_RANK
-                self.block(node.body)
-                self.lane, self.alone, self.ranked = saved
-            elif node.kind is GuardKind.ELECT_WARP and self.machine.passed_over(self.task, node):
-                self.idle, idle = True, self.idle
-                self.block(node.body)
-                self.idle = idle
+            else:
+                around = self.context
+                if self.enter(node):
+                    self.block(node.body)
+                    self.context = around
+
+    @property
+    def context(self) -> tuple[bool, bool, bool, bool]:
+        """What the blocks around say of who executes an op."""
+        return self.lane, self.alone, self.ranked, self.idle
+
+    @context.setter
+    def context(self, context: tuple[bool, bool, bool, bool]) -> None:
+        self.lane, self.alone, self.ranked, self.idle = context
+
+    def enter(self, guard: Guard) -> bool:
+        """Whether what is inside ``guard`` is walked; from here on in its context."""
+        if self.passes(guard):
+            self.lane = self.lane or guard.kind is GuardKind.ELECT_LANE
+            self.alone = self.alone or guard.kind is GuardKind.ELECT_WARP
+            self.ranked = self.ranked or guard.kind is GuardKind.CTA_RANK
+            return True
+        if guard.kind is GuardKind.ELECT_WARP and self.machine.passed_over(self.task, guard):
+            self.idle = True
+            return True
+        return False
 
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)

@@ -8,7 +8,7 @@ from ..document import Document, OpKind
 from ..edits import InsertNode, places
 from ..fencing import Unfenced
 from ..findings import Finding, Fix
-from ..run import Run, prefix_steps
+from ..run import Run, places_before, prefix_steps
 from .base import Hazard, error, unique
 from .examples import (
     MMA,
@@ -39,8 +39,7 @@ def examine(run: Run) -> Iterator[Finding]:
 def _finding(run: Run, found: Unfenced) -> Finding:
     event, task = run.event(found.stream, found.index), run.task(found.stream)
     since = f" since {found.touched} accessed {found.resource}" if found.touched else " yet"
-    clock = [0] * len(run.program.streams)
-    clock[found.stream] = found.index - 1
+    clock = places_before(run, found.stream, found.index)
     return error(
         CODE,
         NAME,

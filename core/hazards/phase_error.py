@@ -10,7 +10,7 @@ from ..diagnosis import CONTRIBUTIONS
 from ..document import Mbarrier
 from ..findings import Finding
 from ..program import EventKind
-from ..run import Run, prefix_steps
+from ..run import Run, places_before, prefix_steps
 from .base import Hazard, error, unique
 from .examples import document, mbar_arrive, mbar_wait, task
 from .nearby import nearby
@@ -47,19 +47,8 @@ def _passes(run: Run, w: int, j: int, b: int, meant: int, passed: int) -> Findin
             "the hardware compares one parity bit: flip it after every completed wait, and carry it over from one tile "
             "to the next",
         ),
-        witness=prefix_steps(run, _before(run, w, j), [(w, j, "")]),
+        witness=prefix_steps(run, places_before(run, w, j), [(w, j, "")]),
     )
-
-
-def _before(run: Run, w: int, j: int) -> list[int]:
-    """How far each stream had come when stream ``w`` reached event ``j``."""
-    places = [0] * len(run.program.streams)
-    for u, start, end in run.execution.order:
-        if u == w and start < j <= end:
-            places[u] = j - 1
-            break
-        places[u] = end
-    return places
 
 
 def _out_of_turn(run: Run) -> Iterator[Finding]:

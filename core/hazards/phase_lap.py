@@ -23,7 +23,7 @@ def examine(run: Run) -> Iterator[Finding]:
     for i in run.incidents("overrun"):
         if run.barrier(i.barrier).side in ("named", "cluster") or _begins(run, i.stream, i.index):
             continue
-        yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other)
+        yield _finding(run, i.stream, i.index, i.barrier, i.generation, i.base, i.other, i.clock)
     for w, event in run.blocked():
         generation = lapped(run, w, event) if event.kind is EventKind.WAIT else None
         if generation is not None:
@@ -36,7 +36,8 @@ def _begins(run: Run, w: int, j: int) -> bool:
     return run.event(w, j).kind is EventKind.LIFETIME
 
 
-def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> Finding:
+def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other, passing=()) -> Finding:
+    """``passing``: what the contributions of the next phase know (without: all that was executed)."""
     name = run.barrier(b).name
     ops = [run.event(w, j).op]
     message = f"{where(run, w, j)} waits for {phase(generation)} of {name}, which can complete the phase after it first"
@@ -46,7 +47,7 @@ def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other) -> 
     if other is not None:
         ops.append(run.event(*other).op)
         notes.insert(0, f"{agent_name(run, other[0])} does not wait for it before {run.event(*other).op}")
-        clock[other[0]] = max(clock[other[0]], other[1])
+        clock = [max(own, more) for own, more in zip(clock, passing or run.execution.at, strict=False)]
     return error(
         CODE,
         NAME,

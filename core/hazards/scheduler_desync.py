@@ -156,12 +156,18 @@ def _numbered(run: Run, resource: Resource) -> tuple[list[tuple[int, Note]], lis
     found: tuple[list, list] = ([], [])
     for note in run.execution.notes:
         name, reads = known.get(note.op, ("", False))
-        if name == resource.name:
+        if name == resource.name and _here(run, note):
             stage = run.event(note.stream, note.index).stage
             key = note.stream, note.op if reads else "", stage
             turn = turns[key] = turns.get(key, -1) + 1
             found[reads].append((turn * stages + stage, note))
     return found
+
+
+def _here(run: Run, note: Note) -> bool:
+    """Whether it is not the copy of a request's response that goes to another CTA of the cluster."""
+    barrier = run.event(note.stream, note.index).barrier
+    return barrier < 0 or run.program.barriers[barrier].cta == run.program.streams[note.stream].cta
 
 
 def _works(t: Task, resource: Resource, role: str) -> list[str]:

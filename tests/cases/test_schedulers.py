@@ -12,6 +12,7 @@ from warpdraft.core import (
     WorkQueue,
     consumer_work,
     create_clc_fetch_async_pipeline_cfg,
+    cta_rank,
     domain_loop,
     fence_proxy_async,
     producer_work,
@@ -24,13 +25,13 @@ CLC = TileSchedulerConfig.create_clc_dynamic_persistent_tile_scheduler_params()
 READERS = 3  # tasks of one warp
 
 
-def queue(stages=1, consumer_group=32 * READERS, **more):
+def queue(stages=1, consumer_group=32 * READERS, ctas=1, **more):
     config = create_clc_fetch_async_pipeline_cfg(
         num_stages=stages,
         num_bytes=16,
         producer_group=1,
         consumer_group=consumer_group,
-        cta_layout_vmnk=(1, 1, 1, 1),
+        cta_layout_vmnk=(1, ctas, 1, 1),
     )
     return WorkQueue(CLC, name="wq", pipeline_config=config, tiles=symbol("tiles", 1), **more)
 
@@ -48,7 +49,7 @@ def read(wq):
     wq.release()
 
 
-def schedule(wq=None, *, before=0, after=0, load_reads=read, target="sm_100a", fetchers=1):
+def schedule(wq=None, *, before=0, after=0, load_reads=read, target="sm_100a", fetchers=1, ctas=1):
     """A scheduler warp, a loader and a consumer; ``before`` and ``after``: requests around the scheduler's loop."""
     wq, x, k = wq or queue(), ring("x", 2), symbol("k")
 
@@ -85,7 +86,7 @@ def schedule(wq=None, *, before=0, after=0, load_reads=read, target="sm_100a", f
         role("load", 1, 1, load, [wq], [x, wq] if fetchers > 1 else [x]),
         role("use", 4, 1, use, [wq, x]),
     ]
-    return TaskManager(tasks, {x: [wq]}, name="case", target=target).document
+    return TaskManager(tasks, {x: [wq]}, name="case", target=target, cluster=(ctas, 1, 1)).document
 
 
 class TestC56:
@@ -171,6 +172,60 @@ class TestC56:
 
         document = TaskManager([role("t", 0, 1, body, [wq])], {}, name="case").document
         assert "WD111" in codes(document)
+
+
+def clustered(stages=1, consumer_group=None, ctas=2, **more):
+    """The same in a cluster: one request, of CTA 0, for all; every reader of every CTA gives CTA 0's slot back."""
+    counted = 32 * READERS * ctas if consumer_group is None else consumer_group
+    return schedule(queue(stages, counted, ctas), ctas=ctas, **more)
+
+
+class TestClusters:
+    """The response goes to all CTAs, and CTA 0 waits for all of them."""
+
+    @pytest.mark.parametrize("ctas", [2, 4])
+    @pytest.mark.parametrize("stages", [1, 2])
+    def test_one_request_for_all(self, stages, ctas):
+        document = clustered(stages, ctas=ctas)
+        report = verify(document)
+        assert accepted(document) and report.scope.kind == "all" and not report.scope.assumed
+
+    def test_readers_of_one_cta_are_counted(self):
+        assert "WD201" in codes(clustered(consumer_group=32 * READERS))
+
+    @pytest.mark.parametrize("after", [1, 2])
+    def test_requests_behind_a_failed_one(self, after):
+        found = finding(clustered(2, after=after), "WD705")
+        assert found.tasks[0] == "sched" and "none is left" in found.message
+
+    def test_requests_ahead_are_made_before_the_failure_is_seen(self):
+        errors = verify(clustered(2, before=1)).errors
+        assert "none is left" not in " ".join(f.message for f in errors)
+
+    @pytest.mark.parametrize("rank", [0, 1])
+    def test_a_reader_of_one_cta_that_gives_nothing_back(self, rank):
+        def forgetful(wq):
+            wq.wait()
+            wq.get_and_advance_work_tile()
+            with cta_rank(1 - rank):
+                wq.release()
+
+        assert {"WD301", "WD201"} & codes(clustered(load_reads=forgetful))
+
+    def test_reading_without_waiting(self):
+        def hasty(wq):
+            wq.get_and_advance_work_tile()
+            wq.release()
+
+        assert "WD705" in codes(clustered(load_reads=hasty))
+
+    def test_reading_after_the_release(self):
+        def late(wq):
+            wq.wait()
+            wq.release()
+            wq.get_and_advance_work_tile()
+
+        assert "WD705" in codes(clustered(load_reads=late))
 
 
 class Response(MemoryResource):

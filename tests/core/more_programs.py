@@ -90,7 +90,8 @@ def group_program(rng: random.Random) -> Program:
 
 
 def peeking_program(rng: random.Random) -> Program:
-    """A ring with peeks before some waits, for the phase that these are for, and up to two mistakes elsewhere."""
+    """A ring with peeks before some waits, mostly right before and for the phase that these are for, and up to two mistakes
+    elsewhere."""
     stages, trips, consumers = rng.choice((1, 1, 2)), rng.randint(1, 3), rng.choice((1, 1, 2))
     streams = ring(stages, trips, consumers, rng.choice(("tma", "threads", "wgmma", "mma")))
     counts = [1] * stages + [consumers] * stages
@@ -99,5 +100,9 @@ def peeking_program(rng: random.Random) -> Program:
     for events in streams:
         for i in reversed(range(len(events))):
             if events[i].kind is EventKind.WAIT and events[i].number is not None and rng.random() < 0.6:
-                events.insert(i, events[i]._replace(kind=EventKind.TRY))
+                place, ahead = (
+                    (i, 0) if rng.random() < 0.7 else (max(0, i - rng.randint(0, 3)), rng.randint(0, 2))
+                )
+                number = events[i].number + ahead
+                events.insert(place, events[i]._replace(kind=EventKind.TRY, number=number))
     return program(streams, counts)

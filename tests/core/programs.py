@@ -38,6 +38,10 @@ def parity_wait(b: int, parity: int) -> Event:
     return Event(EventKind.WAIT, "", barrier=b, number=None, parity=parity)
 
 
+def peek(b: int, generation: int) -> Event:
+    return Event(EventKind.TRY, "", barrier=b, number=generation)
+
+
 def arrive(b: int, n: int = 1) -> Event:
     return Event(EventKind.ARRIVE, "", barrier=b, number=n)
 

@@ -7,16 +7,19 @@ import pytest
 from explorer import explore
 from more_programs import group_program, meeting_program, parity_program, peeking_program
 from programs import (
+    arrive,
     bar_arrive,
     cluster_program,
     copying_program,
     ld,
     mutated_ring,
+    peek,
     program,
     random_program,
     st,
     sync,
     tensor_program,
+    wait,
 )
 
 from warpdraft.core.clocks import Execution
@@ -105,6 +108,15 @@ def test_some_programs_are_right_and_some_are_not(make):
     runs = [Execution(make(random.Random(f"0 {n}"))).run() for n in range(300)]
     right = sum(not (r.incidents or r.blocked or r.races.found or r.stopped) for r in runs)
     assert 0 < right < len(runs)
+
+
+def test_peeks_far_ahead_of_their_phase():
+    """Where the phase before never comes, a peek says no in every interleaving; where it may come, it may say yes."""
+    stuck = [[wait(0, -1), arrive(1)], [peek(1, 2), wait(1, 2), arrive(0)]]
+    assert not disagreement(program(stuck, [1, 2])) and not Execution(program(stuck, [1, 2])).run().incidents
+    comes = [[arrive(1)], [peek(1, 2), st(0), wait(1, 0)]]
+    assert [i.kind for i in Execution(program(comes, [1, 1])).run().incidents] == ["early_pass"]
+    assert not disagreement(program(comes, [1, 1]))
 
 
 def test_who_leaves_a_named_barrier_late_knows_no_later_generation():

@@ -7,11 +7,12 @@ from time import perf_counter
 
 import pytest
 from schedules import random_schedule
+from test_clusters import shared_ring
 from test_periodic import once, random_nest
 
 from warpdraft.assets.regenerate import path_of
 from warpdraft.core.closure import Closure
-from warpdraft.core.document import Guard, GuardKind, Loop, Mbarrier
+from warpdraft.core.document import Guard, GuardKind, Loop, Mbarrier, OpKind
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.growth import growth_of
 from warpdraft.core.hazards.examples import (
@@ -23,14 +24,15 @@ from warpdraft.core.hazards.examples import (
     loop,
     mbar_arrive,
     mbar_wait,
+    op,
     release,
     task,
     tiles,
     wait,
     work,
 )
+from warpdraft.core.joints import joint_loops
 from warpdraft.core.machine import Machine
-from warpdraft.core.pieces import joint_loop
 from warpdraft.core.run import execute
 from warpdraft.core.store import load
 from warpdraft.core.verify import verify
@@ -45,8 +47,9 @@ def when(*body, key="c", kind=GuardKind.WHEN_TRUE):
     return guard(kind, *body, key=key)
 
 
-def conditional(found, rng):
-    """``found`` with a condition around whole iterations of its outer loops, now and then not in all tasks."""
+def conditional(found, rng, inside=False):
+    """``found`` with a condition around whole iterations of its outer loops (``inside``: of loops in these, where there are
+    any), now and then not in all tasks."""
     keys = ("c",) if rng.random() < 0.7 else ("c", "d")
     skip = rng.random() < 0.3
     forget = rng.random() < 0.15
@@ -56,6 +59,8 @@ def conditional(found, rng):
             return n
         if forget and rng.random() < 0.4:
             return n
+        if inside and any(isinstance(x, Loop) for x in n.body):
+            return replace(n, body=tuple(map(node, n.body)))
         if skip and n.kind == "tile":
             inner = Guard(f"{n.id}.g", GuardKind.SKIPPABLE, n.body)
             return replace(n, skip_if="c", body=(inner,))
@@ -84,11 +89,14 @@ def check(found, rng):
     return True
 
 
+@pytest.mark.timeout(7200 if os.environ.get("WARPDRAFT_LONG") else 600)  # by the clock, on a busy machine
 class TestAgainstLongPatterns:
-    @pytest.mark.parametrize("make", [random_schedule, random_nest])
-    def test_random_schedules(self, make):
+    @pytest.mark.parametrize(
+        ("make", "inside"), [(random_schedule, False), (random_nest, False), (random_nest, True)]
+    )
+    def test_random_schedules(self, make, inside):
         rng = random.Random(make.__name__)
-        proved = sum(check(conditional(make(rng), rng), rng) for _ in range(COUNT))
+        proved = sum(check(conditional(make(rng), rng, inside), rng) for _ in range(COUNT))
         assert proved > COUNT // 12
 
 
@@ -117,6 +125,71 @@ class TestProved:
         report = verify(once(producer=(fill,), consumer=(read,), symbols=(K, T)))
         assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
         assert "k_tiles = 3" in report.scope.reason and "3 states" in report.scope.reason
+
+    @pytest.mark.parametrize("stop", [K, 4])
+    def test_conditions_in_inner_loops(self, stop):
+        """Decided anew in each iteration, in loops of any length and of a constant one."""
+        inner, outer = (lambda *b: when(*b, key="d")), (lambda *b: when(*b, key="e"))
+        for around in (loop, lambda *b, **more: inner(loop(*b, **more))):
+            fill, read = (
+                tiles(around(when(*body), stop=stop), outer(*body), stop=T) for body in (FILL, READ)
+            )
+            report = verify(once(producer=(fill,), consumer=(read,), symbols=(K, T) if stop is K else (T,)))
+            assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+            assert "every outcome" in report.scope.reason and "e in each of" in report.scope.reason
+
+    def test_first_and_last_iterations_of_inner_loops(self):
+        def body(*ops):
+            ends = guard(GuardKind.LAST_ITER, *ops), guard(GuardKind.FIRST_ITER, *ops)
+            return tiles(loop(when(*ops), *ends), stop=T)
+
+        report = verify(once(producer=(body(*FILL),), consumer=(body(*READ),), symbols=(K, T)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    def test_loops_in_blocks(self):
+        """One warp of two runs the loop that decides."""
+        fill, read = (
+            guard(GuardKind.ELECT_WARP, loop(when(*b), guard(GuardKind.LAST_ITER, when(*b, key="d"))), warp=0)
+            for b in (FILL, READ)
+        )
+        report = verify(once(producer=(fill,), consumer=(read,)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    def test_two_loops_that_decide(self):
+        fill, read = ((loop(when(*b)), loop(when(*b, key="d"), stop=T)) for b in (FILL, READ))
+        report = verify(once(producer=fill, consumer=read, symbols=(K, T)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    @pytest.mark.parametrize("number", [5, 8])
+    def test_many_conditions(self, number):
+        """One inside the other: of 2 ** n outcomes, n + 1 differ."""
+
+        def nest(body):
+            for key in "abcdefgh"[:number]:
+                body = (when(*body, key=key),)
+            return tiles(loop(*body), stop=T)
+
+        report = verify(once(producer=(nest(FILL),), consumer=(nest(READ),), symbols=(K, T)))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+
+    @pytest.mark.parametrize("inside", [False, True])
+    def test_clusters(self, inside):
+        """Conditions come out alike in all CTAs, as the scope says; the cluster's barrier at the end and under one."""
+        found = replace(shared_ring(), symbols=(K, T) if inside else (K,))
+
+        def tests(n):
+            if not isinstance(n, Loop):
+                return n
+            body = (*n.body, op(OpKind.CLUSTER_SYNC)) if not inside else n.body
+            deciding = replace(n, body=(Guard(f"{n.id}.c", GuardKind.WHEN_TRUE, body, key="c"),))
+            return replace(n, id=f"{n.id}.t", var="t", stop=T, body=(deciding,)) if inside else deciding
+
+        found = replace(found, tasks=tuple(replace(t, body=tuple(map(tests, t.body))) for t in found.tasks))
+        report = verify(found)
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
+        assert "a condition at run time comes out alike in all CTAs of a cluster" in report.scope.assumed
+        forgets = replace(found, tasks=(found.tasks[0], shared_ring().tasks[1]))
+        assert verify(replace(forgets, symbols=found.symbols)).verdict == "unsafe"
 
     def test_a_condition_outside_of_loops(self):
         report = verify(once(producer=(when(*FILL),), consumer=(when(*READ),)))
@@ -148,6 +221,23 @@ class TestNotProved:
         if report.verdict == "safe":
             assert why in report.scope.reason
 
+    def test_a_release_that_comes_too_early_in_an_inner_loop(self):
+        late = wait("x"), release("x"), work("x", "read")
+        fill, read = (tiles(loop(when(*body)), stop=T) for body in (FILL, late))
+        assert verify(once(producer=(fill,), consumer=(read,), symbols=(K, T))).verdict == "unsafe"
+
+    def test_an_inner_ring_that_only_some_patterns_leave_out_of_step(self):
+        """The consumer skips what the producer filled when two conditions differ."""
+        fill, read = tiles(loop(when(*FILL)), stop=T), tiles(loop(when(*READ, key="d")), stop=T)
+        assert verify(once(producer=(fill,), consumer=(read,), symbols=(K, T))).verdict == "unsafe"
+
+    def test_waits_at_the_cluster_that_only_some_patterns_repeat(self):
+        """The arrival of the iteration before may have been waited for, or not."""
+        body = when(op(OpKind.CLUSTER_ARRIVE)), when(op(OpKind.CLUSTER_WAIT), key="d")
+        halves = (task(name, at, 1, loop(*body)) for name, at in (("a", 0), ("b", 4)))
+        found = document("halves", *halves, symbols=(K,), cluster=(2, 1, 1), graph=())
+        assert verify(found).verdict == "unsafe"
+
     def test_a_parity_that_holds_only_once(self):
         """A wait on parity 0 means the second phase when the condition comes true again, and passes too early."""
         found = once(
@@ -164,10 +254,10 @@ class TestStates:
     def explore(self, found):
         machine = Machine(found)
         growth = growth_of(machine)
-        joint = joint_loop(machine, growth)
+        joints = joint_loops(machine, growth)
         runs = []
         closure = Closure(
-            machine, growth, joint, {}, lambda run, _: not runs.append(run), perf_counter() + 20
+            machine, growth, joints, {}, lambda run, _: not runs.append(run), perf_counter() + 20
         )
         closure.explore()
         return closure, runs

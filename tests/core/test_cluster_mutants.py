@@ -9,6 +9,9 @@ from test_clusters import handshake, pair, shared_ring
 
 from warpdraft.core.document import Op
 from warpdraft.core.edits import DeleteNode, EditError, MoveNode
+from warpdraft.core.expressions import Symbol
+from warpdraft.core.hazards import scheduler_desync
+from warpdraft.core.hazards.examples import acquire, commit, document, release, task, tiles, wait, work
 from warpdraft.core.machine import Machine
 from warpdraft.core.stepper import Stepper
 from warpdraft.core.tree import placed
@@ -25,6 +28,24 @@ def small_pair():
     return replace(d, tasks=tasks, resources=rings)
 
 
+def scheduler():
+    """One request of CTA 0 for the tiles of both, and a reader in each."""
+    fetch = acquire("queue"), work("queue", "fetch_work_tile"), commit("queue")
+    read = wait("queue"), work("queue", "get_and_advance_work_tile"), release("queue")
+    queue = scheduler_desync.scheduler()
+    queue = replace(queue, pipeline=replace(queue.pipeline, cta_layout=(1, 2, 1, 1)))
+    return document(
+        "a scheduler for two CTAs",
+        task("sched", 0, 1, tiles(*fetch, stop=Symbol("k_tiles"))),
+        task("use", 1, 1, tiles(*read, stop=Symbol("k_tiles"))),
+        resources=(queue,),
+        symbols=(Symbol("k_tiles"),),
+        target="sm_100a",
+        cluster=(2, 1, 1),
+        graph=(),
+    )
+
+
 BASES = {
     "multicast": shared_ring(stages=1),
     "own copies": shared_ring(ctas="own", stages=1),
@@ -32,6 +53,7 @@ BASES = {
     "pair": small_pair(),
     "handshake": handshake(),
     "one way": handshake(back=False),
+    "scheduler": scheduler(),
 }
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from explorer import Explorer, State
 from programs import mutated_ring, random_program
-from witnesses import check_witnesses
+from witnesses import check_witnesses, followable
 
 from warpdraft.core import phases
 from warpdraft.core.clocks import Execution
@@ -154,7 +154,19 @@ def test_witnesses_are_short_and_can_be_followed(hazard):
     """Also the bad forms of tests/cases, by their kit."""
     report = verify(hazard.bad, strict_lanes=hazard.strict_lanes)
     followed = check_witnesses(hazard.bad, report)
-    if hazard.code in ("WD301", "WD302", "WD401", "WD402", "WD403", "WD404", "WD408"):
+    assert followed == sum(followable(hazard.bad, report, f) for f in report.errors)
+    if hazard.code in (
+        "WD203",
+        "WD204",
+        "WD205",
+        "WD206",
+        "WD207",
+        "WD301",
+        "WD302",
+        "WD401",
+        "WD403",
+        "WD505",
+    ):
         assert followed
 
 

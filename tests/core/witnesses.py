@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from warpdraft.app.debugger import Debugger
@@ -10,7 +11,9 @@ from warpdraft.core.findings import Finding, Report
 from warpdraft.core.limits import too_large
 from warpdraft.core.program import EventKind
 from warpdraft.core.run import MAX_STEPS, MAX_SWITCHES
+from warpdraft.core.stepper import Move
 from warpdraft.core.tile_kinds import TEXTS
+from warpdraft.core.verify import DECLARED
 
 STUCK = ("WD301", "WD302")
 RACES = ("WD401", "WD402", "WD403", "WD404", "WD408")
@@ -33,12 +36,19 @@ def check_witnesses(document: Document, report: Report) -> int:
         assert switches(finding) <= 20 == MAX_SWITCHES, (finding.code, switches(finding))
         if finding.code in STUCK:
             assert_named(finding)
-        whole = (
-            0 < len(finding.witness) < MAX_STEPS
-        )  # how a longer one begins is left out, and must be guessed
-        if whole and not too_large(document) and not _elsewhere(finding):
-            followed += _followed(document, finding)
+        if followable(document, report, finding):
+            _follow(document, finding)
+            followed += 1
     return followed
+
+
+def followable(document: Document, report: Report, finding: Finding) -> bool:
+    """Whether it has a witness that is whole (how a longer one begins is left out, and must be guessed) and shows in the
+    program that the stepper runs: not in one with other declared counts."""
+    whole = 0 < len(finding.witness) < MAX_STEPS
+    if finding.code not in STUCK + RACES and any(f.code in DECLARED for f in report.errors):
+        return False
+    return whole and not too_large(document) and not any(n.startswith(ELSEWHERE) for n in finding.notes)
 
 
 def assert_named(finding: Finding) -> None:
@@ -50,26 +60,30 @@ def assert_named(finding: Finding) -> None:
         assert "which " in finding.message and finding.actual
 
 
-def _elsewhere(finding: Finding) -> bool:
-    return any(note.startswith(ELSEWHERE) for note in finding.notes)
-
-
-def _followed(document: Document, finding: Finding) -> bool:
+def _follow(document: Document, finding: Finding) -> None:
     walk = Debugger(document, dict(finding.case))
     walk.replay(finding)
-    if finding.code in STUCK + RACES:
-        assert walk.note.startswith("after the") or walk.state.wrong, (
-            finding.code,
-            finding.message,
-            walk.note,
-        )
+    assert walk.note.startswith("after the") or walk.state.wrong, (finding.code, finding.message, walk.note)
     if walk.state.wrong:
-        return True  # an arrival too many on the way, which has a finding of its own
+        return  # an arrival too many on the way, which has a finding of its own
     if finding.code in STUCK:
         _stuck(walk, finding)
     if finding.code in RACES:
         _raced(walk, finding)
-    return finding.code in STUCK + RACES
+    if finding.code == "WD205" and "can complete the phase after it first" in finding.message:
+        _lapped(walk, finding)
+
+
+def _lapped(walk: Debugger, finding: Finding) -> None:
+    """The wait at the end blocks once what flies has ended, though its phase is over and the next one, too."""
+    *before, last = finding.witness
+    walk.replay(replace(finding, witness=tuple(before)))
+    while flights := [m for m in walk.stepper.moves(walk.state) if m.flight]:
+        walk.take(flights[0])
+    w = next(w for w in range(len(walk.streams)) if walk.name(w) == last.agent)
+    while not walk.state.wrong and walk.stepper.next_event(walk.state, w).op != last.op:
+        walk.take(Move(w))
+    assert walk.state.wrong or walk.stepper.blocked(walk.state, w), finding.message
 
 
 def _stuck(walk: Debugger, finding: Finding) -> None:
