@@ -20,6 +20,15 @@ PIPELINED = ((CP, MMA), (SHIFT, MMA), (MMA, SHIFT), (SHIFT, CP))  # PTX ISA, "Pi
 READ_DONE = 1  # of a bulk store: its source is free
 BEHIND = (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
+QUIET = (
+    EventKind.WORK,
+    EventKind.FENCE,
+    EventKind.SYNC_WARP,
+    EventKind.GROUP_COMMIT,
+    EventKind.GROUP_WAIT,
+    EventKind.GROUP_WAIT_READ,
+    EventKind.DRAIN,
+)
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
@@ -58,12 +67,15 @@ class Outcome:
 
 
 class Explorer:
-    """Depth-first over all states."""
+    """Depth-first over all states. A step that nothing else can tell of is taken before all others (an ample set of one:
+    Clarke, Grumberg and Peled, Model Checking, chapter 10; there is no cycle, since every event happens once)."""
 
-    def __init__(self, program: Program, cap: int = 60_000) -> None:
-        self.program, self.cap = program, cap
+    def __init__(self, program: Program, cap: int = 60_000, every: bool = False) -> None:
+        """``every``: also the orders of steps that nothing else can tell of."""
+        self.program, self.cap, self.every = program, cap, every
         self.events = [s.events for s in program.streams]
         self.groups = [_groups(events) for events in self.events]
+        self.quiet = [[self._is_quiet(w, e) for e in events] for w, events in enumerate(self.events)]
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -143,12 +155,38 @@ class Explorer:
         self.outcome.attempted.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
 
     # -- steps ----------------------------------------------------------------------------------------------------------
+    def _is_quiet(self, w: int, event: Event) -> bool:
+        """Whether other streams cannot tell when ``event`` happens: it touches no barrier, and no bytes that they touch, too
+        (what its own asynchronous ops do to them shows in the state before)."""
+        if event.kind not in QUIET:
+            return False
+        others = [a for u, events in enumerate(self.events) if u != w for e in events for a in e.accesses]
+        return not any(_meet(a, b) and (a.write or b.write) for a in event.accesses for b in others)
+
     def _steps(self, state: State):
+        alone = [] if self.every else self._quiet_step(state)
+        if alone:
+            yield from alone
+            return
         for w, i in enumerate(state.at):
             if i < len(self.events[w]):
                 yield from self._warp(state, w, i, self.events[w][i])
         for place, (w, i, stage) in enumerate(state.flying):
             yield from self._complete(state, place, w, i, stage)
+
+    def _quiet_step(self, state: State) -> list[State]:
+        """A step that may be taken before all others; none if there is no such step."""
+        for w, i in enumerate(state.at):
+            if i < len(self.events[w]) and self.quiet[w][i]:
+                alone = [*self._warp(state, w, i, self.events[w][i])]
+                if alone:
+                    return alone
+        for place, (w, i, stage) in enumerate(state.flying):
+            if stage == READ_DONE and not any(a.write for a in self.events[w][i].accesses):
+                alone = [*self._complete(state, place, w, i, stage)]
+                if alone:
+                    return alone
+        return []
 
     def _warp(self, state: State, w: int, i: int, event: Event):
         kind = event.kind
@@ -342,6 +380,6 @@ def _put(items: tuple, place: int, value) -> tuple:
     return (*items[:place], value, *items[place + 1 :])
 
 
-def explore(program: Program, cap: int = 60_000) -> Outcome:
-    """All interleavings of ``program``."""
-    return Explorer(program, cap).run()
+def explore(program: Program, cap: int = 60_000, every: bool = False) -> Outcome:
+    """All interleavings of ``program``; ``every``: also those that nothing can tell from another one."""
+    return Explorer(program, cap, every).run()

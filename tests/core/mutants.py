@@ -19,7 +19,7 @@ from warpdraft.core.verify import verify
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 SAFE = ("gemm", "persistent_gemm", "tma_copy")
 TRIPS = 4
-CAP = 20_000  # states
+CAP = 60_000  # states
 Mutant = tuple[str, Document]
 
 

@@ -110,6 +110,17 @@ def test_some_programs_are_right_and_some_are_not(make):
     assert 0 < right < len(runs)
 
 
+@pytest.mark.parametrize("make", KINDS)
+def test_what_the_explorer_leaves_out_shows_nothing(make):
+    for number in range(40):
+        program = make(random.Random(f"every {number}"))
+        some, every = explore(program, CAP), explore(program, CAP, every=True)
+        if not every.capped:
+            assert some.states <= every.states
+            what = "deadlock races over_arrival alias split landed passed final undetermined".split()
+            assert [getattr(some, x) for x in what] == [getattr(every, x) for x in what], dump(program)
+
+
 def test_peeks_far_ahead_of_their_phase():
     """Where the phase before never comes, a peek says no in every interleaving; where it may come, it may say yes."""
     stuck = [[wait(0, -1), arrive(1)], [peek(1, 2), wait(1, 2), arrive(0)]]
