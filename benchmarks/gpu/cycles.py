@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from schedules import store_task
+from store_task import store_task
 from variants import VARIANTS
 
 from warpdraft.assets.examples.hopper_gemm import Plan

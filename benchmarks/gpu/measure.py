@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from schedules import store_task
+from store_task import store_task
 from variants import VARIANTS, chunked
 
 from warpdraft.backends.cutedsl import Measurement, export_module, lower, run_sizes

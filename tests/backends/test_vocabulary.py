@@ -34,7 +34,7 @@ from warpdraft.core.expressions import Operation, Symbol
 from warpdraft.core.store import DocumentError, dumps, load
 
 ROOT = Path(warpdraft.assets.__file__).parents[1]
-store_task = runpy.run_path(str(ROOT / "benchmarks" / "gpu" / "schedules.py"))["store_task"]
+store_task = runpy.run_path(str(ROOT / "benchmarks" / "gpu" / "store_task.py"))["store_task"]
 GEMM = load(ROOT / "assets" / "examples" / "persistent_gemm.warpdraft.json")
 SMALL = {"M": 128, "N": 256, "K": 128}
 

@@ -19,7 +19,7 @@ NAMES = sorted(name for name in DOCUMENTS if name not in SCHEDULES)
 VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
 
 
-store_task = runpy.run_path(str(BENCHMARKS / "schedules.py"))["store_task"]
+store_task = runpy.run_path(str(BENCHMARKS / "store_task.py"))["store_task"]
 
 
 def named(name: str) -> Document:
