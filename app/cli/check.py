@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from .errors import BadInput
 from .inputs import check_symbols, is_script, read_document, trip_counts
 from .output import print_json
 from .scripts import Built, run_script
@@ -42,6 +43,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         help="also what a safe schedule could do without, and what would make it faster (up to 20 s each)",
     )
+    parser.add_argument(
+        "--second-opinion",
+        action="store_true",
+        help="of a script of NVIDIA Task Scheduling: what its own check says, and why it differs",
+    )
     parser.add_argument("--strict-lanes", action="store_true", help="lanes of a warp may drift apart")
     parser.set_defaults(command=run)
 
@@ -51,7 +57,13 @@ def run(options: argparse.Namespace) -> int:
     from warpdraft.core.verify import verify
 
     counts = trip_counts(options.set)
-    built = run_script(options.path) if is_script(options.path) else Built((read_document(options.path),))
+    built = (
+        run_script(options.path, options.second_opinion)
+        if is_script(options.path)
+        else Built((read_document(options.path),))
+    )
+    if options.second_opinion and not built.opinions:
+        raise BadInput(f"--second-opinion: {options.path} is no script of Task Scheduling")
     check_symbols(counts, built.documents)
     reports = [
         verify(
@@ -85,11 +97,18 @@ def _advised(reports: list[Report], built: Built) -> tuple[list[Report], list[tu
 def _print(reports: list[Report], notes: list[tuple[str, ...]], built: Built, as_json: bool) -> None:
     from warpdraft.core.report import render_report, report_json
 
+    from .import_ts import beside, opinion_lines
+
     rows = list(zip(built.documents, reports, notes, strict=True))
     if as_json:
         values = [report_json(d, r) | ({"advice": list(n)} if n else {}) for d, r, n in rows]
+        for value, (d, r, _), opinion in zip(values, rows, built.opinions, strict=False):
+            value["task_scheduling"] = beside(d, r, opinion)
         print_json(values[0] if len(values) == 1 else values)
         return
     if rows:
-        texts = ("\n".join([render_report(d, r), *(f"note: {line}" for line in n)]) for d, r, n in rows)
+        texts = ["\n".join([render_report(d, r), *(f"note: {line}" for line in n)]) for d, r, n in rows]
+        for i, opinion in enumerate(built.opinions):
+            document, report, _ = rows[i]
+            texts[i] = "\n".join([texts[i], *opinion_lines(beside(document, report, opinion))])
         print("\n\n".join(texts))

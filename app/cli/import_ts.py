@@ -12,7 +12,8 @@ from .errors import BadInput
 from .output import DOCUMENT, print_json
 
 if TYPE_CHECKING:
-    from warpdraft.backends.nvidia_ts import Imported
+    from warpdraft.backends.nvidia_ts import Imported, Opinion
+    from warpdraft.core.document import Document
     from warpdraft.core.findings import Report
 
 
@@ -97,18 +98,22 @@ def checked(manager: Imported) -> Report:
 
 def described(manager: Imported, report: Report) -> dict[str, Any]:
     """The report as JSON, with where the manager was built and what Task Scheduling says."""
-    from dataclasses import asdict
-
-    from warpdraft.backends.nvidia_ts import difference
     from warpdraft.core.report import report_json
 
     found = report_json(manager.document, report) | {"source": manager.source}
     if manager.opinion is not None:
-        symbols = tuple(s.name for s in manager.document.symbols)
-        found["task_scheduling"] = asdict(manager.opinion) | {
-            "difference": difference(report, manager.opinion, symbols)
-        }
+        found["task_scheduling"] = beside(manager.document, report, manager.opinion)
     return found
+
+
+def beside(document: Document, report: Report, opinion: Opinion) -> dict[str, Any]:
+    """Task Scheduling's opinion as data, with why it differs from ours."""
+    from dataclasses import asdict
+
+    from warpdraft.backends.nvidia_ts import difference
+
+    symbols = tuple(s.name for s in document.symbols)
+    return asdict(opinion) | {"difference": difference(report, opinion, symbols)}
 
 
 def _split(rest: list[str]) -> tuple[list[str], list[str]]:
@@ -161,13 +166,13 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
     for manager, report, path in zip(managers, reports, paths, strict=True):
         lines = [render_report(manager.document, report), f"  built at {manager.source}"]
         if manager.opinion is not None:
-            lines += _opinion(described(manager, report)["task_scheduling"])
+            lines += opinion_lines(beside(manager.document, report, manager.opinion))
         lines += [f"  saved as {path}"] if path else []
         parts.append("\n".join(lines))
     print("\n\n".join(parts))
 
 
-def _opinion(said: dict[str, Any]) -> list[str]:
+def opinion_lines(said: dict[str, Any]) -> list[str]:
     """What Task Scheduling says, and why it differs."""
     how = (
         f"{said['states']} states, {said['seconds']:.2f} s" if said["states"] else f"{said['seconds']:.2f} s"

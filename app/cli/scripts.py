@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 import runpy
 import sys
 import traceback
@@ -26,19 +27,24 @@ ENDING = ("_exit", "execv", "execve")  # of os; its other exec functions call th
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The documents of every manager that a script built, in order; ``error`` the ScheduleError that ended it ("")."""
+    """The documents of every manager that a script built, in order; ``error`` the ScheduleError that ended it ("").
+    ``opinions``: what Task Scheduling says of each, where the script is one of its own and it was asked."""
 
     documents: tuple[Document, ...]
     error: str = ""
+    opinions: tuple[Any, ...] = ()
 
 
-def run_script(path: str) -> Built:
-    """Runs ``path``, then its function ``build`` if it has one; what it prints goes to standard error.
+def run_script(path: str, second_opinion: bool = False) -> Built:
+    """Runs ``path``, then its function ``build`` if it has one; what it prints goes to standard error. One that imports
+    NVIDIA Task Scheduling is imported in a process of its own, with its ``second_opinion`` if that is wanted.
 
     A ScheduleError is a result (`Built.error`); any other exception, and a script that builds nothing, raises BadInput.
     """
     if not Path(path).is_file():
         raise BadInput(f"{path}: {'is a folder' if Path(path).is_dir() else 'no such file'}")
+    if speaks_task_scheduling(path):
+        return _imported(path, second_opinion)
     error, asks = "", ""
     with _recorded() as managers, _output_to_stderr(), _as_script(path), _no_vanishing() as vanishing:
         try:
@@ -62,6 +68,25 @@ def run_script(path: str) -> Built:
     if not managers and not error:
         raise BadInput(f"{path}: builds no TaskManager, neither at module level nor in {BUILD}()")
     return Built(tuple(m.document for m in managers), error)
+
+
+def speaks_task_scheduling(path: str) -> bool:
+    """Whether the script at ``path`` itself imports NVIDIA Task Scheduling."""
+    text = Path(path).read_bytes().decode(errors="replace")
+    return (
+        re.search(r"^\s*(from|import)\s+cutlass\.experimental\.task_scheduling\b", text, re.MULTILINE)
+        is not None
+    )
+
+
+def _imported(path: str, second_opinion: bool) -> Built:
+    from warpdraft.backends.nvidia_ts import AnnotationError, ImportRefused, import_script
+
+    try:
+        found = import_script(path, second_opinion=second_opinion)
+    except (ImportRefused, AnnotationError) as error:
+        raise BadInput(str(error)) from None
+    return Built(tuple(m.document for m in found), opinions=tuple(m.opinion for m in found if m.opinion))
 
 
 def _run(path: str) -> str:

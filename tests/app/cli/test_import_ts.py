@@ -107,3 +107,16 @@ def test_a_function_of_a_module(import_ts, tmp_path):
         (tmp_path / f"{name}.py").write_text((SCRIPTS / f"{name}.py").read_text())
     done = import_ts("pdl:build", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("pdl: safe"), done.stderr
+
+
+def test_check_takes_such_scripts_too(capfd):
+    code = main(["check", str(SCRIPTS / "pdl.py"), "--json", "--second-opinion"])
+    found = json.loads(capfd.readouterr().out)
+    assert (code, found["document"], found["verdict"]) == (0, "pdl", "safe")
+    assert found["task_scheduling"]["verdict"] == "accepted" and found["task_scheduling"]["difference"] == ""
+
+
+def test_a_second_opinion_of_something_else(tmp_path, capfd):
+    (tmp_path / "x.py").write_text("from warpdraft.core import *\nTaskManager([], {})\n")
+    assert main(["check", str(tmp_path / "x.py"), "--second-opinion"]) == 2
+    assert "x.py is no script of Task Scheduling" in capfd.readouterr().err
