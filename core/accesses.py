@@ -92,7 +92,7 @@ class WorkEvents:
         tokens = [(p, v.name) for p, v in op.args if isinstance(v, Token)]
         reads = issued_as(resource, work, self.task) in READERS
         hidden = [described(name) for _, name in tokens] if reads else []
-        hidden += [_in_hand(u) for u in self.implied.get(op.id, ())]
+        hidden += [in_hand(u) for u in self.implied.get(op.id, ())]
         return (*tokens, *(("", name) for name in hidden))
 
     def _make(
@@ -144,11 +144,11 @@ class WorkEvents:
 
     def hold(self, resource: Resource, stage: int) -> None:
         """The task now holds ``stage`` of a pipeline that works read without a view."""
-        self.views[_in_hand(resource.name)] = resource.name, stage, ((0, stage_bytes(resource)),)
+        self.views[in_hand(resource.name)] = resource.name, stage, ((0, stage_bytes(resource)),)
 
     def let_go(self, resource: Resource) -> None:
         """It holds no stage of it any more."""
-        self.views.pop(_in_hand(resource.name), None)
+        self.views.pop(in_hand(resource.name), None)
 
     def _maps(self, op: Op, used: tuple[tuple[str, View], ...]) -> list[Access]:
         """The tensor maps that the op is given and some task rewrites."""
@@ -232,5 +232,6 @@ class WorkEvents:
         ]
 
 
-def _in_hand(name: str) -> str:
+def in_hand(name: str) -> str:
+    """What the stage of a pipeline that a task holds is called among its views."""
     return name + IN_HAND

@@ -280,9 +280,9 @@ class Execution:
         log = self.log[b]
         own = {entry.stream: entry for entry in log}  # a later one of the same stream covers the earlier
         known = log[-1].base
-        for entry in own.values():
-            if entry.base is not known:
-                known = joined(known, entry.base)
+        for base in {id(entry.base): entry.base for entry in own.values()}.values():
+            if base is not known:
+                known = joined(known, base)
         clock = list(known)
         for w, entry in own.items():
             if clock[w] < entry.index:
@@ -314,8 +314,10 @@ class Execution:
         if not self.parked[b]:
             return
         if self.program.barriers[b].kind is BarrierKind.NAMED:
-            for w in self.parked[b]:  # they know of this generation, and of no later one
-                self.base[w] = joined(self.base[w], self.cumul[b])
+            for w in self.parked[
+                b
+            ]:  # they know of this generation, which they have joined, and of no later one
+                self.base[w] = self.cumul[b]
         self.ready.extend(self.parked[b])
         self.parked[b] = []
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from . import meetings
 from .cuts import Cut, Uses, chain, cuts_in_order
-from .forks import Unforeseen, extended, foresee, fork, heir, prepared
+from .forks import Unforeseen, dissolve, extended, foresee, fork, heir, prepared
 from .frontier import Frontier
 from .growth import Growth
 from .joints import Joint, Joints, value_for
@@ -99,6 +99,7 @@ class Closure:
         default_factory=dict
     )  # by symbol: iterations that lead to a state for the first time
     known: dict[tuple, list[State]] = field(default_factory=dict)
+    made: list[Paused] = field(default_factory=list)  # executions of pieces
 
     @property
     def states(self) -> int:
@@ -121,6 +122,12 @@ class Closure:
                 self.known.clear()
                 return self.explore()
             raise Unclosed("iterations do what the first of them did not foresee") from None
+
+    def dissolve(self) -> None:
+        """Frees all executions, once nobody asks the runs any more."""
+        for execution in self.made:
+            dissolve(execution)
+        self.made.clear()
 
     def _explore(self) -> bool:
         left = deque(self._branches(self._start(), {}, PieceWalk.start))
@@ -259,6 +266,7 @@ class Closure:
         will go on from ``before``, whose execution need not be copied then."""
         program = before.execution.program if last else extended(before.execution.program)
         execution = heir(before.execution) if last else fork(before.execution, program)
+        self.made.append(execution)
         walks = [w.on(s, choice) for w, s in zip(before.walks, program.streams, strict=True)]
         for w, (of, stream) in enumerate(zip(walks, program.streams, strict=True)):
             size = len(stream.events)

@@ -15,6 +15,7 @@ from .fencing import Judged
 from .footprints import stage_bytes
 from .machine import Machine
 from .program import Event, EventKind, Program, Stream
+from .stretches import EVENT
 from .sweep import Paused
 
 SHARED = frozenset(
@@ -53,6 +54,12 @@ def fork(execution: Paused, program: Program) -> Paused:
 def heir(execution: Paused) -> Paused:
     """Goes on from ``execution``, which is at its end: of that one only what is settled can still be asked for."""
     return _linked(execution, copy)
+
+
+def dissolve(execution: Paused) -> None:
+    """Takes its parts from an execution that nobody asks any more: they refer to it, and garbage would have to be found."""
+    for name in execution.parts:
+        setattr(execution, name, None)
 
 
 def _linked(execution: Paused, copied: Callable[[Any], Any]) -> Paused:
@@ -97,12 +104,12 @@ def prepared(machine: Machine, programs: Iterable[Program], judged: Judged, dead
     streams = []
     for w, stream in enumerate(blank.streams):
         events = {
-            e._replace(at=()): None
+            (*e[:2], (), *e[3:]): None
             for p in programs
             for e in p.streams[w].events
-            if e.engine or e.bytes or e.kind in SCANNED
+            if e[6] or e[5] or e[0] in SCANNED
         }
-        streams.append(replace(stream, events=list(events)))
+        streams.append(replace(stream, events=list(map(EVENT, events))))
     touched = {e.accesses for p in programs for s in p.streams for e in s.events if e.accesses}
     moved = [
         Event(EventKind.WORK, "", accesses=x) for accesses in touched for x in _everywhere(machine, accesses)
@@ -134,12 +141,13 @@ def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
     ranges, or use engines, that nothing was prepared for."""
     races, cta = execution.races, execution.program.streams[w].cta
     for e in events:
-        if e.kind in PLAIN and e.engine is None and not e.accesses:
+        kind, engine, accesses = e[0], e[6], e[7]
+        if accesses and id(accesses) not in races.plans and not races.plan(accesses, cta):
+            raise Unforeseen
+        if engine is None and kind in PLAIN:
             continue
-        free = e.engine is Engine.CP_ASYNC and e.kind not in GROUPS
-        if e.engine in GROUPED and not free and (w, e.engine) not in execution.channel:
+        free = engine is Engine.CP_ASYNC and kind not in GROUPS
+        if engine in GROUPED and not free and (w, engine) not in execution.channel:
             raise Unforeseen
-        if is_irregular(e.kind, e.barrier, e.bytes, execution.program):
+        if is_irregular(kind, e.barrier, e.bytes, execution.program):
             execution.irregular.add(e.barrier)
-        if e.accesses and id(e.accesses) not in races.plans and not races.plan(e.accesses, cta):
-            raise Unforeseen

@@ -45,7 +45,7 @@ class Frontier:
             if who not in lows:
                 lows[who] = self._low(e, who)
             low = lows[who]  # what all who may still wait for it know
-            self.cumul.append(joined(e.cumul[b], low))
+            self.cumul.append(joined(e.cumul[b], low) if who else tuple(low))
             # asked for only where a warp does not know the phase before (all phases) complete
             done, known = e.state[b].completed, e.n + b
             asked = bool(who) and low[known] < done - 1
@@ -77,6 +77,10 @@ class Frontier:
             self._raise(e, *audiences)
         self._forget(e.n)
         self.ranks = [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(e.n)]
+        # no shift changes how many barriers are fresh, or waits, contributions and accesses are remembered
+        fresh, written = sum(state.completed == 0 for state in self.state), sum(self.written)
+        kept = sum(x is not None for x in self.writes), sum(map(len, self.reads))
+        self.counts = fresh, written, *kept, sum(map(len, self.log)), sum(map(len, self.waits))
 
     def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
         """Raises every clock to what all know who may ever compare it."""

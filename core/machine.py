@@ -70,6 +70,9 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
         self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
+        self.stretches: dict[
+            tuple, dict
+        ] = {}  # of `core.stretches`: (task, warps, CTA) -> loop or guard -> parts
         self._shared: dict[tuple, tuple] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._own: dict[str, frozenset[tuple[str, str]]] = {}

@@ -27,7 +27,7 @@ def sync(run: Execution, w: int, j: int, e: Event) -> bool:
         return False
     del run.inside[w]
     if run.base[w][run.n + b] < run.state[b].completed:
-        run.base[w] = joined(run.base[w], run.cumul[b])
+        run.base[w] = run.cumul[b]  # that includes what it knew
     return True
 
 

@@ -246,6 +246,8 @@ class Prover:
             fine = closure.explore()
         except (Unclosed, NoPieces) as reason:
             raise NotJoint(str(reason)) from None
+        finally:
+            closure.dissolve()
         self.events, self.foreseen = self.events + closure.events, closure.foreseen
         self.uses = closure.uses
         if not fine and real:

@@ -6,7 +6,7 @@ decided when the first stream asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from .growth import Growth
 from .joints import Joint, Joints
 from .machine import Machine
 from .program import Program, Stream
+from .stretches import Stretch
 from .unroll import streams_of
 
 CHANGING = ("cursor", "raw", "turns", "loops", "numbers", "stack")  # what a walk changes in place
@@ -26,7 +27,7 @@ class Frame(NamedTuple):
     """A block that a walk is in and what comes next there: a joint ``loop``, at whose ends of iterations it pauses, or
     another, with the context around it."""
 
-    nodes: tuple[Node, ...]
+    nodes: Sequence[Node | Stretch]
     place: int
     loop: Loop | None
     around: tuple = ()
@@ -47,7 +48,7 @@ class PieceWalk(MarkingWalk):
         super().__init__(growth, False, machine, task, stream, values, {})
         self.joints = joints
         self.choice: dict[str, bool] = {}
-        self.stack = [Frame(task.body, 0, None, self.context)]
+        self.stack = [Frame(self.parts(task), 0, None, self.context)]
 
     def on(self, stream: Stream, choice: dict[str, bool]) -> PieceWalk:
         """A copy that goes on in ``stream``, a copy of this one's, with outcomes as in ``choice``."""
@@ -109,17 +110,18 @@ class PieceWalk(MarkingWalk):
                 self.context = frame.around
         self.drains()
 
-    def _enter_joint(self, node: Node) -> bool:
+    def _enter_joint(self, node: Node | Stretch) -> bool:
         """Walks ``node``, or enters it where joint loops are inside; whether it is one."""
-        if node.id not in self.joints.around:
+        if type(node) is Stretch or node.id not in self.joints.around:
             self.block((node,))
         elif isinstance(node, Loop):
-            self.stack.append(Frame(node.body, len(node.body), node))
+            nodes = self.parts(node)
+            self.stack.append(Frame(nodes, len(nodes), node))
             return True
         else:
             context = self.context
             if self.enter(node):
-                self.stack.append(Frame(node.body, 0, None, context))
+                self.stack.append(Frame(self.parts(node), 0, None, context))
         return False
 
     def mark(self) -> Mark:

@@ -40,7 +40,7 @@ def same(
     ``other``: the execution of ``two``, where it is not that of ``one``.
     """
     other = other or execution
-    if one.ranks != two.ranks:
+    if one.counts != two.counts or one.ranks != two.ranks:
         return False
     if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
         return False

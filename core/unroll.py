@@ -6,7 +6,6 @@ Which cursor an op goes by: `core.cursors`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from .accesses import WorkEvents
@@ -22,10 +21,10 @@ from .pipeline_steps import PipelineStep, WorkStep, pipeline_step, work_step
 from .plain_events import plain_event
 from .program import Event, EventKind, Program, Stray, Stream
 from .register_requests import at_start, request
+from .stretches import EVENT, Stretch, parts_of
 from .unroll_barriers import cluster_barrier, raw_mbarrier
 
 Conditions = Mapping[str, Sequence[int]]
-EVENT = partial(tuple.__new__, Event)  # of all its fields, as they are made by the thousand
 
 
 def unroll(
@@ -95,7 +94,9 @@ class WarpWalk:
         self.values = values_of_cta(machine.document, values, stream.cta)
         self.conditions = conditions
         self.works = WorkEvents(machine, task, stream)
-        self.steps = machine.steps.setdefault((task.name, stream.warps, stream.cta), {})
+        who = task.name, stream.warps, stream.cta
+        self.steps = machine.steps.setdefault(who, {})
+        self.stretches = machine.stretches.setdefault(who, {})
         # (resource, "acquire" | "commit" | "wait" | "release") -> uses
         self.cursor: dict[tuple[str, str], int] = machine.first_uses(task, stream.warp)
         self.own_lanes = machine.own_lanes(task)
@@ -142,16 +143,18 @@ class WarpWalk:
             empty = self.machine.barrier(resource.name, "empty", use % stages, self.stream.cta)
             self.emit(EventKind.WAIT, op, empty, use // stages - 1, stage=use % stages, drain=True)
 
-    def block(self, nodes: Sequence[Node]) -> None:
+    def block(self, nodes: Sequence[Node | Stretch]) -> None:
         for node in nodes:
-            if isinstance(node, Op):
+            if type(node) is Stretch:
+                node.emit(self)
+            elif isinstance(node, Op):
                 self.op(node)
             elif isinstance(node, Loop):
                 self.loop(node)
             else:
                 around = self.context
                 if self.enter(node):
-                    self.block(node.body)
+                    self.block(self.parts(node))
                     self.context = around
 
     @property
@@ -175,14 +178,22 @@ class WarpWalk:
             return True
         return False
 
+    def parts(self, node: Task | Loop | Guard) -> Sequence[Node | Stretch]:
+        """What to walk in ``node``."""
+        found = self.stretches.get(id(node))
+        if found is None:
+            found = self.stretches[id(node)] = parts_of(self, node.body)
+        return found
+
     def loop(self, loop: Loop) -> None:
         trips = trip_count(loop, self.values)
         outer, values, kinds = self.at, self.values, self.machine.tile_kinds
+        body = self.parts(loop)
         for i in self.iterations(trips):
             self.at = (*outer, (loop.var, i))
             self.loops.append((loop, i, trips))
             self.values = kinds.values_of(loop.id, self.turns.get(loop.id, 0), self.conditions, values)
-            self.block(loop.body)
+            self.block(body)
             self.loops.pop()
             self.turns[loop.id] = self.turns.get(loop.id, 0) + 1
         self.at, self.values = outer, values

@@ -5,12 +5,12 @@ Follows the unroller, so that loops, guards and cursors mean here what they mean
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..conditions import condition_words
 from ..descriptors import described
-from ..document import Document, Engine, Guard, Node, Op, OpKind, Space, Task, Token
+from ..document import Document, Engine, Guard, Loop, Node, Op, OpKind, Resource, Space, Task, Token, Work
 from ..footprints import engine_of
 from ..limits import TimeUp, in_time
 from ..machine import Machine
@@ -42,6 +42,31 @@ class Problem(NamedTuple):
     other: str = ""
 
 
+class Facts(NamedTuple):
+    """Of an op: its resource and work, the ``tokens`` that it takes by parameter, whether it is about a pipeline with
+    brackets, is done by an engine, and loads from tensor memory."""
+
+    resource: Resource | None
+    work: Work | None
+    tokens: tuple[tuple[str, str], ...]
+    bracketed: bool
+    asynchronous: bool
+    loads: bool
+
+
+def _facts(machine: Machine, task: Task, op: Op) -> Facts:
+    resource, work = machine.resources.get(op.target), machine.works.get((op.target, op.work))
+    known, started = resource is not None and work is not None, op.kind is OpKind.WORK
+    return Facts(
+        resource,
+        work,
+        tuple((p, v.name) for p, v in op.args if isinstance(v, Token)),
+        resource is not None and resource.pipeline is not None and resource.space is not Space.QUEUE,
+        known and engine_of(resource, work) is not Engine.WARP,
+        known and started and issued_as(resource, work, task) is Engine.TCGEN05_LD,
+    )
+
+
 class Trace:
     """The problems of every warp of a document, each op once, and whether a wait can be skipped by an old peek.
     ``finished`` is whether all warps were followed before the deadline."""
@@ -52,7 +77,7 @@ class Trace:
         self.finished = True
         self.brackets: dict[str, set[tuple[str, str]]] = {}  # task -> (resource, side) that it opens
         self.elsewhere: set[tuple[str, str]] = set()
-        self._tokens: dict[int, tuple[tuple[str, str], ...]] = {}
+        self._facts: dict[tuple[int, str], Facts] = {}
         try:
             self._follow(machine)
         except TimeUp:
@@ -69,13 +94,12 @@ class Trace:
                     continue  # a stream for several warps does what another one does for one
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
 
-    def tokens(self, op: Op) -> tuple[tuple[str, str], ...]:
-        """The tokens that ``op`` takes, by parameter."""
-        found = self._tokens.get(id(op))
-        if found is None:
-            found = tuple((p, v.name) for p, v in op.args if isinstance(v, Token))
-            self._tokens[id(op)] = found
-        return found
+    def facts(self, machine: Machine, task: Task, op: Op) -> Facts:
+        """What is the same wherever a warp of ``task`` comes to ``op``."""
+        key = id(op), task.name
+        if key not in self._facts:
+            self._facts[key] = _facts(machine, task, op)
+        return self._facts[key]
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
@@ -137,6 +161,10 @@ class _Follower(WarpWalk):
         walked = range(trips) if trips <= most else (*range(most - 2), trips - 2, trips - 1)
         return in_time(walked, self.trace.deadline)
 
+    def parts(self, node: Loop | Guard) -> Sequence[Node]:
+        """Op by op."""
+        return node.body
+
     # -- events, which nobody looks at here -------------------------------------------------------------------------------
     def emit(self, *event: Any, **more: Any) -> None:
         pass
@@ -156,21 +184,21 @@ class _Follower(WarpWalk):
         return super().passes(guard)
 
     def op(self, op: Op) -> None:
-        resource = self.machine.resources.get(op.target)
-        pipelined = resource is not None and resource.pipeline and resource.space is not Space.QUEUE
+        facts, works = self.trace.facts(self.machine, self.task, op), op.kind is OpKind.WORK
         if self.idle:  # brackets are the task's, like its cursors
-            if pipelined and op.kind is not OpKind.WORK:
+            if facts.bracketed and not works:
                 self.bracket(op)
             return super().op(op)
-        self.check_tokens(op)
-        if pipelined:
+        if facts.tokens:
+            self.check_tokens(op, facts)
+        if facts.bracketed:
             self.bracket(op)
-        if op.kind is OpKind.WORK:
-            self.check_upstreams(op)
+        if works and facts.work is not None:
+            self.check_upstreams(op, facts)
         for other, text in self.lanes.step(self, op):
             self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
-        self.note_loads(op)
+        self.note_loads(op, facts)
         return super().op(op)
 
     # -- brackets -------------------------------------------------------------------------------------------------------
@@ -240,22 +268,18 @@ class _Follower(WarpWalk):
                 )
 
     # -- upstreams ------------------------------------------------------------------------------------------------------
-    def check_upstreams(self, op: Op) -> None:
-        resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
-        if resource is None or work is None:
-            return
+    def check_upstreams(self, op: Op, facts: Facts) -> None:
         self.check_implied(op)
-        for _, token in self.trace.tokens(op):
+        for _, token in facts.tokens:
             source = self.tokens.get(token)
             if source is None or (source[0], "consumer") not in self.brackets:
                 continue
             upstream, use = source
-            asynchronous = engine_of(resource, work) is not Engine.WARP
-            seen = (token, described(token)) if asynchronous else (token,)
+            seen = (token, described(token)) if facts.asynchronous else (token,)
             stands = any(name in self.works.views for name in seen)  # else its value was read at its call
             if use < self.closed.get(upstream, 0) and stands:
                 text = f"{op.target}.{op.work} uses {token} of {upstream} after its stage was released"
-                self.problem("upstream" if asynchronous else "bracket", op, upstream, text)
+                self.problem("upstream" if facts.asynchronous else "bracket", op, upstream, text)
 
     def check_implied(self, op: Op) -> None:
         """What is made of a stage without a view of it is made while it is held, not after it was given back unused."""
@@ -268,20 +292,19 @@ class _Follower(WarpWalk):
                 self.problem("upstream", op, upstream, text)
 
     # -- loads from tensor memory ---------------------------------------------------------------------------------------
-    def note_loads(self, op: Op) -> None:
+    def note_loads(self, op: Op, facts: Facts) -> None:
         """What a tcgen05.ld returns is there after the warp's next tcgen05.wait::ld."""
         if op.kind is OpKind.TCGEN05_WAIT_LD:
             self.loading.clear()
-        for token in op.results:
-            self.loading.pop(token, None)
-        resource, work = self.machine.resources.get(op.target), self.machine.works.get((op.target, op.work))
-        if resource and work and op.kind is OpKind.WORK and op.results:
-            if issued_as(resource, work, self.task) is Engine.TCGEN05_LD:
-                self.loading |= dict.fromkeys(op.results, op.id)
+        if self.loading:
+            for token in op.results:
+                self.loading.pop(token, None)
+        if facts.loads:
+            self.loading |= dict.fromkeys(op.results, op.id)
 
     # -- tokens ---------------------------------------------------------------------------------------------------------
-    def check_tokens(self, op: Op) -> None:
-        for parameter, token in self.trace.tokens(op):
+    def check_tokens(self, op: Op, facts: Facts) -> None:
+        for parameter, token in facts.tokens:
             if token in self.loading:
                 load = self.loading[token]
                 text = f"{op.target}.{op.work} uses {token}, which {load} loads, before tcgen05.wait::ld"

@@ -1,10 +1,16 @@
 """Garbage is collected less often while a check runs, and as before when none does."""
 
 import gc
+from pathlib import Path
 
 import pytest
 
+from warpdraft.core.clocks import Execution
 from warpdraft.core.garbage import ALLOCATIONS, seldom_collected
+from warpdraft.core.store import load
+from warpdraft.core.verify import verify
+
+EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +49,16 @@ def test_what_is_rarer_or_off_stays_so(threshold):
     with seldom_collected():
         assert gc.get_threshold()[0] == threshold
     assert gc.get_threshold()[0] == threshold
+
+
+def test_executions_of_a_proof_are_freed_at_once():
+    document = load(EXAMPLES / "persistent_gemm.warpdraft.json")
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(isinstance(x, Execution) for x in gc.get_objects())
+        assert verify(document).verdict == "safe"
+        after = sum(isinstance(x, Execution) for x in gc.get_objects())
+    finally:
+        gc.enable()
+    assert after <= before + 1  # the one that all pieces are forked from
