@@ -52,6 +52,9 @@ def problem(document: Document) -> tuple[str, str] | None:
 
 
 def _problems(document: Document) -> Iterator[tuple[str, str]]:
+    for axis, ctas in enumerate(document.cluster):
+        if ctas < 1:
+            yield f"cluster[{axis}]", f"there is at least 1 CTA, not {ctas}"
     names: dict[str, str] = {}  # of the shared namespace, with what each is
     for field, what in (
         ("resources", "resource"),
@@ -85,6 +88,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
                     f"a stride is 1 to {MAX_WARPS}, not {stride}",
                 )
         yield from _stages(f"resources[{i}].storage", resource.storage)
+        yield from _sizes(f"resources[{i}].storage", resource.storage)
         parts = resource.storage.parts if resource.storage else ()
         yield from _doubled(f"resources[{i}].storage.parts", "part", [p.name for p in parts])
     yield from _pipeline_groups(document, names)
@@ -101,6 +105,19 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
 def _stages(path: str, staged: Pipeline | Storage | Mbarrier | None) -> Iterator[tuple[str, str]]:
     if staged is not None and isinstance(staged.stages, int) and staged.stages < 1:
         yield f"{path}.stages", f"there is at least 1 stage, not {staged.stages}"
+
+
+def _sizes(path: str, storage: Storage | None) -> Iterator[tuple[str, str]]:
+    if storage is None:
+        return
+    if storage.bytes < 0:
+        yield f"{path}.bytes", f"a stage has 0 bytes or more, not {storage.bytes}"
+    if storage.alignment < 1:
+        yield f"{path}.alignment", f"an alignment is at least 1, not {storage.alignment}"
+    for j, part in enumerate(storage.parts):
+        if part.offset < 0 or part.bytes < 0:
+            text = f"offset and bytes are 0 or more, not {part.offset} and {part.bytes}"
+            yield f"{path}.parts[{j}]", text
 
 
 def _pipeline_groups(document: Document, names: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -192,6 +209,8 @@ def _computed(path: str, op: Op) -> Iterator[tuple[str, str]]:
         yield from _operators(f"{path}.{field}", expression)
         if field == "count" and op.kind not in PARITIES:
             yield f"{path}.count", f"the count of {op.kind.value} is a number, not {expression}"
+    if isinstance(op.count, int) and op.count < 0 and op.kind not in PARITIES:
+        yield f"{path}.count", f"the count of {op.kind.value} is 0 or more, not {op.count}"
 
 
 def _resource(path: str, name: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
-from .clusters import for_each_cta, symbol_of
+from .clusters import CLUSTER_KINDS, for_each_cta, symbol_of
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space
 from .expressions import Integer, Operation, Symbol, symbols_of
 from .footprints import stage_bytes
@@ -113,7 +113,10 @@ def _team_up(document: Document, found: Growth) -> None:
         growing = found.loops.get(loop.id)
         if growing is None:
             continue
-        names = {n.target for n in walk(loop.body) if isinstance(n, Op)} & piped
+        ops = [n for n in walk(loop.body) if isinstance(n, Op)]
+        names = {o.target for o in ops} & piped
+        if any(o.kind in CLUSTER_KINDS for o in ops):
+            names.add("")  # the cluster's barrier, which has no name
         mine = [t for t in teams if t[0] == growing.symbol and t[1] & names]
         members = [growing, *(g for t in mine for g in t[2])]
         teams = [t for t in teams if t not in mine]

@@ -13,7 +13,7 @@ from .errors import BadInput
 
 COMMANDS = (check, explain, show, export, compile, run, trace, import_ts, annotate, patch_ts)
 BAD_INPUT = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+INTERRUPTED, UNREAD = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as shells report them
 TRACEBACK = "WARPDRAFT_TRACEBACK"  # set: an unexpected error shows where it came from
 
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except BrokenPipeError:  # the reader (head, less) has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return UNREAD
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:

@@ -76,6 +76,8 @@ class TaskManager:
             raise TypeError(f"TaskManager() got unexpected keywords {sorted(unknown)}")
         if cluster is not None and (not isinstance(cluster, tuple | list) or len(cluster) != 3):
             raise refuse(f"cluster has three dimensions, such as (2, 1, 1), not {cluster!r}")
+        if any(integer("a dimension of cluster", ctas) < 1 for ctas in cluster or ()):
+            raise refuse(f"each dimension of cluster has at least 1 CTA, not {cluster!r}")
         if not isinstance(tasks, list | tuple) or not all(isinstance(task, Task) for task in tasks):
             raise refuse(f"tasks must be a list of tasks, not {tasks!r:.60}")
         for what, given, kind in (

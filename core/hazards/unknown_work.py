@@ -1,15 +1,17 @@
-"""WD109  unknown-work: a schedule calls something that is no work of the resource, or names a stage that is not there."""
+"""WD109  unknown-work: a schedule calls something that is no work of the resource, or names a stage or bytes that are not
+there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Loop, Op, OpKind, Task
+from ..document import Document, Guard, GuardKind, Loop, Op, OpKind, Task
 from ..findings import Finding
+from ..footprints import stage_bytes, target_work
 from ..op_integers import unknown_names
 from ..program import Stray
 from ..run import Run
-from ..tree import find_node, find_target, find_work, placed
+from ..tree import Placed, find_node, find_target, find_work, placed
 from .base import Hazard, error, listed
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 
@@ -31,7 +33,7 @@ def check(document: Document) -> Iterator[Finding]:
         op = place.node
         if not isinstance(op, Op):
             continue
-        problem = _problem(document, op)
+        problem = _problem(document, op) or _outside(document, place)
         if problem:
             message, expected = problem
             yield _finding(place.task, op, message, expected)
@@ -93,6 +95,30 @@ def _problem(document: Document, op: Op) -> tuple[str, str] | None:
     return None
 
 
+def _outside(document: Document, place: Placed) -> tuple[str, str] | None:
+    """Of a footprint that reaches beyond its stage, or that leaves out warps of its task."""
+    op, found = place.node, target_work(document, place.node)
+    if found is None or found[0].storage is None or found[1].auxiliary:
+        return None
+    resource, work = found
+    footprint = op.footprint or work.footprint
+    if footprint is None or footprint.kind == "whole":
+        return None
+    ranges = footprint.ranges if footprint.kind == "ranges" else ((footprint.offset, footprint.bytes),)
+    size = stage_bytes(resource)
+    for offset, count in ranges:
+        if offset < 0 or count < 0 or offset + count > size:
+            name = f"{op.target}.{op.work}"
+            return f"{name} touches [{offset}, {offset + count}) of a stage of {size}", f"[0, {size})"
+    elected = any(isinstance(n, Guard) and n.kind is GuardKind.ELECT_WARP for n in place.parents)
+    if footprint.kind == "ranges" and len(ranges) < place.task.num_warps and not elected:
+        return (
+            f"{op.target}.{op.work} has ranges for {len(ranges)} of {place.task.num_warps} warps",
+            "a range for each warp",
+        )
+    return None
+
+
 def _stages(target) -> int:
     if getattr(target, "pipeline", None) is not None:
         return 0
@@ -126,7 +152,7 @@ def _ring(name: str):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="What a schedule calls is a decorated work method of the resource, on a stage that exists.",
+    rule="What a schedule calls is a decorated work method of the resource, on a stage and bytes of it that exist.",
     why="Nothing can be lowered or checked for it: the step would silently be missing, or meant for other memory.",
     bad=_ring("fil"),
     good=_ring("fill"),

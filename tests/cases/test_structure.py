@@ -1,7 +1,7 @@
 """Cases F and H: loops and tiles, registers, barrier ids, budgets."""
 
 import pytest
-from kit import Buffer, K, accepted, build, channel, codes, finding, ring, role
+from kit import Buffer, K, accepted, buffer, build, channel, codes, finding, ring, role
 
 from warpdraft.core import (
     MemoryResource,
@@ -173,3 +173,22 @@ class TestC59:
         ]
         found = build(role("idle", 0, 1, lambda: None), resources=accs)
         assert codes(found) == ({"WD602"} if wrong else set())
+
+
+class TestBytesThatAreNotThere:
+    """A footprint beyond its stage, or for some of the warps."""
+
+    @staticmethod
+    def schedule(footprint, warps=1):
+        x = buffer("x", 64)
+        return build(role("t", 0, warps, lambda: x.fill(footprint=footprint), [], [x]))
+
+    @pytest.mark.parametrize("footprint", [(0, 65), (1000, 500), [(64, 8)]])
+    def test_beyond_the_stage(self, footprint):
+        assert codes(self.schedule(footprint)) == {"WD109"}
+
+    def test_of_some_warps(self):
+        assert "WD109" in codes(self.schedule([(0, 32), (32, 32)], warps=3))
+
+    def test_the_whole_stage(self):
+        assert accepted(self.schedule((0, 64))) and accepted(self.schedule([(0, 32), (32, 32)], warps=2))

@@ -300,7 +300,7 @@ def documents(draw):
     return d.Document(
         name=draw(st.text(min_size=1, max_size=5)),
         target=draw(st.sampled_from(["sm_90a", "sm_100a"])),
-        cluster=draw(st.tuples(SMALL, SMALL, SMALL)),
+        cluster=draw(st.tuples(STAGES, STAGES, STAGES)),
         symbols=tuple(draw(st.permutations(SYMBOLS))),
         resources=resources,
         barriers=barriers,

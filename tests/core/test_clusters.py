@@ -222,6 +222,11 @@ class TestClusterBarrier:
         early = self.two((arrive, fill, await_, cluster_sync()), (arrive, await_, remote, cluster_sync()))
         assert "WD401" in codes(verify(early))
 
+    def test_tasks_that_only_it_joins_are_proved_together(self):
+        each = loop(work("x", "fill"), cluster_sync()), loop(cluster_sync())
+        report = verify(self.two(*[(body,) for body in each]))
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope.reason
+
     def test_who_has_exited_is_not_waited_for(self):
         report = verify(self.two((cluster_sync(), cluster_sync()), (cluster_sync(),)))
         assert report.verdict == "safe" and [f.code for f in report.findings] == ["WD208"]  # a warning

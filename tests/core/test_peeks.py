@@ -1,14 +1,16 @@
 """What a peek may do for later waits (WD105), and values on every path (WD110)."""
 
 import pytest
-from kit import K, accepted, build, channel, codes, fill, finding, role
+from kit import K, accepted, build, channel, codes, fill, finding, ring, role
 
 from warpdraft.core import (
     MemoryResource,
     consumer_work,
     domain_loop,
+    fence_proxy_async,
     producer_work,
     symbol,
+    verify,
     when_false,
     when_true,
 )
@@ -143,6 +145,28 @@ def test_a_producers_peek_at_the_stage_in_hand(early):
 
     schedule = build(role("load", 0, 1, load, [], [x]), role("use", 4, 1, use, [x]))
     assert ("WD105" in codes(schedule)) == early
+
+
+def test_a_peek_in_a_cluster_is_proved_as_that_of_one_cta():
+    """Each CTA has stages of its own."""
+    x = ring("x", 2, cta_layout_vmnk=(1, 2, 1, 1))
+
+    def load():
+        with domain_loop(0, K):
+            x.acquire()
+            x.load(multicast="all")
+            x.commit()
+
+    def use():
+        with domain_loop(0, K):
+            x.try_wait()
+            x.wait()
+            x.read()
+            fence_proxy_async()
+            x.release()
+
+    report = verify(build(role("load", 0, 1, load, [], [x]), role("use", 4, 1, use, [x]), cluster=(2, 1, 1)))
+    assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope.reason
 
 
 class Values(MemoryResource):
