@@ -20,6 +20,7 @@ from .syntax import (
     Function,
     If,
     Line,
+    Return,
     Statement,
     Verbatim,
     assign,
@@ -133,13 +134,13 @@ def _size_names(module: Module) -> list[str]:
 def _shapes(module: Module) -> Statement:
     shapes = mapping({t.name: tuple(plain_python(e) for e in t.shape) for t in module.kernel.tensors})
     sizes = tuple((name, None) for name in _size_names(module))
-    return Function("shapes", sizes, (Verbatim("return " + _one_line(shapes)),), doc="The tensors' shapes.")
+    return Function("shapes", sizes, (Return(shapes),), doc="The tensors' shapes.")
 
 
 def _types(module: Module) -> Statement:
     types = mapping({name: typed.constant for name, typed in module.types.items()})
     doc = "The tensors' element types, as they are now."
-    return Function("types", (), (Verbatim("return " + _one_line(types)),), doc=doc)
+    return Function("types", (), (Return(types),), doc=doc)
 
 
 def _one_line(value: Expression) -> str:

@@ -118,15 +118,22 @@ def _tagged(indent: str, head: str, value: Expression, tail: str, tag: str) -> I
 
 
 def _wrapped(value: Expression, before: int, after: int, indent: str, tag: int = 0) -> list[str]:
-    """The lines of ``value``: as one, else with its last call's arguments on a line of their own, else one a line."""
-    flat = _text(value)
-    if (
-        before + len(flat) + after + tag <= WIDTH
-        or not isinstance(value, ast.Call)
-        or not (value.args or value.keywords)
-    ):
+    """The lines of ``value``: as one, else with its last call's arguments on a line of their own, else one a line; the items
+    of a dictionary are always one a line."""
+    flat, inner = _text(value), indent + INDENT
+    if before + len(flat) + after + tag <= WIDTH:
         return [flat]
-    opening, inner = f"{_text(value.func)}(", indent + INDENT
+    if isinstance(value, ast.Dict) and value.keys:
+        lines = ["{"]
+        for key, item in zip(value.keys, value.values, strict=True):
+            lead = f"{_text(key)}: "
+            first, *rest = _wrapped(item, len(inner) + len(lead), 1, inner)
+            lines += [f"{inner}{lead}{first}", *rest]
+            lines[-1] += ","
+        return [*lines, indent + "}"]
+    if not isinstance(value, ast.Call) or not (value.args or value.keywords):
+        return [flat]
+    opening = f"{_text(value.func)}("
     parts = [*value.args, *value.keywords]
     joined = ", ".join(_part(p) for p in parts)
     if len(inner) + len(joined) <= WIDTH:

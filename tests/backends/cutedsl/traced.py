@@ -60,7 +60,7 @@ class Anything:
     def _same(self, *other):
         return self
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = _same
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _same
     __lshift__ = __rlshift__ = __or__ = _same
 
 
