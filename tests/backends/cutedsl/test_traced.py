@@ -27,6 +27,7 @@ from warpdraft.core import (
 )
 from warpdraft.core.document import Op, OpKind
 from warpdraft.core.machine import Machine
+from warpdraft.core.tree import ops_of
 from warpdraft.core.unroll import unroll
 
 TRACED = runpy.run_path(str(Path(__file__).with_name("traced.py")))
@@ -47,6 +48,8 @@ def agree(document, **values):
 
 
 def test_documents(any_document):
+    if any(op.work == "fetch_work_tile" for task in any_document.tasks for op in ops_of(task)):
+        pytest.skip("hardware deals the tiles, which the stand-ins do not; the emulator runs these kernels")
     agree(any_document)
 
 
