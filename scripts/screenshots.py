@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import copy
 
 from find_browser import LAUNCH_ARGS, find_browser
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from served import FIND_EDITOR, served
 
 ROOT = Path(__file__).parents[1]
@@ -106,6 +106,25 @@ STATES: dict[str, Callable[[Page], None]] = {
 }
 
 
+def take(chromium: Browser, name: str) -> None:
+    """One image, of documents that nobody has touched: an earlier tab's changes would be offered."""
+    with tempfile.TemporaryDirectory() as folder:
+        for document in DOCUMENTS:
+            copy(EXAMPLES / f"{document}.warpdraft.json", folder)
+            copy(EXAMPLES / f"{document}.py", folder)
+        with served(Path(folder, "persistent_gemm.warpdraft.json")) as server:
+            scheme = "dark" if name == "dark" else "light"
+            page = chromium.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+            page.goto(server.address)
+            page.locator(".warpdraft .op").first.wait_for()
+            settled(page)
+            STATES[name](page)
+            page.mouse.move(720, 4)
+            page.wait_for_timeout(600)
+            page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
+            page.close()
+
+
 def main(wanted: list[str]) -> int:
     """Exit code 1 where there is no browser, 2 for a name that is no state."""
     if unknown := [name for name in wanted if name not in STATES]:
@@ -116,26 +135,11 @@ def main(wanted: list[str]) -> int:
         print("no Chromium found: make dev installs one, or says why it cannot", file=sys.stderr)
         return 1
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        for name in DOCUMENTS:
-            copy(EXAMPLES / f"{name}.warpdraft.json", folder)
-            copy(EXAMPLES / f"{name}.py", folder)
+    with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=list(LAUNCH_ARGS))
-        with served(Path(folder, "persistent_gemm.warpdraft.json")) as server:
-            for name in wanted or STATES:
-                scheme = "dark" if name == "dark" else "light"
-                page = chromium.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
-                page.goto(server.address)
-                page.locator(".warpdraft .op").first.wait_for()
-                settled(page)
-                STATES[name](page)
-                page.mouse.move(720, 4)
-                page.wait_for_timeout(600)
-                page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
-                page.close()
-                for kept in Path(folder).glob("*.autosave"):
-                    kept.unlink()
-                print(f"docs/images/{name}.png")
+        for name in wanted or STATES:
+            take(chromium, name)
+            print(f"docs/images/{name}.png")
         chromium.close()
     return 0
 
