@@ -13,9 +13,7 @@ from warpdraft.core.simulate.timeline import At
 from warpdraft.core.unroll import trip_count
 
 WRAP = 1 << 32  # the records hold the low word of the clock
-READY = (
-    64  # cycles that a wait takes at most where nothing is waited for, both clock reads included (an H200)
-)
+READY = 128  # cycles, clock reads included: a wait on a complete phase takes 94 or a little more (costs.py, [P])
 BLOCKING = {
     OpKind.ACQUIRE,
     OpKind.WAIT,

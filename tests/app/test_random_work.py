@@ -172,9 +172,9 @@ def test_a_long_walk_is_undone_to_the_beginning(seed, tmp_path):
     session = open_session(path, QUICK, analyst=lambda: Here(QUICK))
     choose = random.Random(seed).choice
     try:
-        for _ in range(500):
+        for _ in range(600):
             carry_out(session, {"revision": session.revision, **intent(choose, session.document)})
-        assert session.revision > 125 and problem(session.document) is None
+        assert session.revision > 150 and problem(session.document) is None
         furthest = session.document
         assert session.settle()
         assert TOOLS.load(autosave_of(path)) == furthest if session.dirty else True

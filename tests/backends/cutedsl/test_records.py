@@ -45,11 +45,11 @@ def test_ops_in_their_iterations(document):
 
 def test_the_clock_wraps_and_iterations_may_be_left_out(document):
     high = 2**32
-    stamps = [[0, 0], [high - 50, 20]]
+    stamps = [[0, 0], [high - 50, 120]]
     found = read_records(
         document("persistent_gemm"), records([warp(0, {"load.04": stamps}, clock=(high - 100, 500))])
     )
-    assert bars(found) == [("load.w0", "load.04", (("tile", 0), ("k", 1)), 50, 120, "wait")]
+    assert bars(found) == [("load.w0", "load.04", (("tile", 0), ("k", 1)), 50, 220, "wait")]
 
 
 def test_full_records_say_so(document):
