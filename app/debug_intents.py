@@ -36,6 +36,10 @@ def _replay(debugger: Debugger, intent: Intent, finding: Finding | None) -> None
         debugger.replay(finding)
 
 
+def _break(debugger: Debugger, intent: Intent, finding: Finding | None) -> None:
+    debugger.breakpoints.toggle(str(intent["kind"]), str(intent["name"]))
+
+
 ACTIONS: dict[str, Callable[[Debugger, Intent, Finding | None], None]] = {
     "open": lambda debugger, intent, finding: None,
     "start": lambda debugger, intent, finding: debugger.go(0),
@@ -47,5 +51,6 @@ ACTIONS: dict[str, Callable[[Debugger, Intent, Finding | None], None]] = {
     "op": lambda debugger, intent, finding: debugger.to_op(str(intent["op"])),
     "run": lambda debugger, intent, finding: debugger.to_end(),
     "end": _end,
+    "break": _break,
     "replay": _replay,
 }

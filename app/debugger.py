@@ -15,6 +15,7 @@ from warpdraft.core.stepper import Move, State, Stepper
 from warpdraft.core.tree import find_node
 from warpdraft.core.unroll import unroll
 
+from .breakpoints import Breakpoints
 from .views.words import node_text
 
 PLAIN = "works"  # what is said of an event that touches no bytes
@@ -31,15 +32,18 @@ WAITS = (
 
 @dataclass
 class Debugger:
-    """States and moves so far; ``position`` is the state that is shown. ``note`` says why the last walk ended."""
+    """States and moves so far; ``position`` is the state that is shown. ``note`` says why the last walk ended, ``hit``
+    whether that was one of the ``breakpoints``, which a play in the page stops at too."""
 
     document: Document
     values: dict[str, int]
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
     stepper: Stepper = field(init=False)
     states: list[State] = field(init=False)
     moves: list[Move] = field(init=False, default_factory=list)
     position: int = 0
     note: str = ""
+    hit: bool = False
 
     def __post_init__(self) -> None:
         if reason := too_large(self.document):
@@ -63,10 +67,11 @@ class Debugger:
     def go(self, position: int) -> None:
         """Show another state of the walk."""
         self.position, self.note = max(0, min(position, len(self.states) - 1)), ""
+        self.hit = False
 
     def take(self, move: Move) -> None:
         """Do ``move``; what came after the shown state in an earlier walk is forgotten, unless it was the same move."""
-        self.note = ""
+        self.note, self.hit = "", False
         if move not in self.stepper.moves(self.state):
             self.note = "that cannot happen here"
             return
@@ -80,22 +85,20 @@ class Debugger:
 
     def forward(self) -> None:
         """One step: as walked before, else a fair one."""
-        if self.position < len(self.moves):
-            self.go(self.position + 1)
-        elif (move := self._fair()) is not None:
-            self.take(move)
-        else:
+        move = self.moves[self.position] if self.position < len(self.moves) else self._fair()
+        if move is None:
             self.note = self._ending()
+            return
+        self.take(move)
+        if why := self.breakpoints.hit(self.stepper, self.states[self.position - 1], self.state):
+            self.note, self.hit = why, True
 
     def run_until(self, reached: Callable[[State], bool], what: str) -> None:
-        """Fair steps until ``reached`` holds for the state, at least one."""
+        """Steps until ``reached`` holds for the state or a breakpoint is hit, at least one."""
         for _ in range(MOST_STEPS):
-            move = self._fair()
-            if move is None:
-                self.note = self._ending()
-                return
-            self.take(move)
-            if reached(self.state):
+            before = self.position
+            self.forward()
+            if self.position == before or self.hit or reached(self.state):
                 return
         self.note = f"{what} was not reached in {MOST_STEPS} steps"
 
@@ -124,7 +127,7 @@ class Debugger:
         self.run_until(reached, "the next wait")
 
     def to_end(self) -> None:
-        """As far as it goes."""
+        """As far as it goes, or to the next breakpoint."""
         self.run_until(lambda state: False, "the end")
 
     def replay(self, finding: Finding) -> None:

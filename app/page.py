@@ -15,6 +15,7 @@ from warpdraft.core.limits import too_large
 
 from . import debug_intents, file_intents, intents
 from .advising import Advising
+from .breakpoints import Breakpoints
 from .compare_pane import ComparePane
 from .components.editor import EditorComponent
 from .consent import Consent
@@ -36,7 +37,8 @@ from .views.offers import offers
 from .views.resources import resources_view
 from .views.schedule import schedule_view
 from .views.selection import selection_view
-from .views.timeline import facts_view, places_of
+from .views.timeline import facts_view
+from .views.timeline_ties import places_of, ties_of
 
 # Which values of the session each pane is a function of.
 DEPENDS = {
@@ -82,6 +84,8 @@ class Page:
         self._runner = Runner(lambda state: self.session.post(lambda: self._ran(state)))
         self._why: dict | None = None
         self._debugger: Debugger | None = None
+        self._breakpoints = Breakpoints()
+        self._revealing = False  # once the timeline has come
         self._theme = "light"
         self._timeline = TimelinePane(
             session,
@@ -129,6 +133,7 @@ class Page:
                 find_fixes(self.session, finding)
         if any(event.name == "report" and event.new == Result() for event in events):
             self._timeline.forget()  # another document was opened
+            self._breakpoints = Breakpoints()
             self._compare.forget()
             self._runner.forget()
             self._draw(("log", "chrome"))
@@ -201,7 +206,7 @@ class Page:
             case "compare":
                 return self._compare.view()
             case "debug":
-                return debugger_view(self._debugger)
+                return debugger_view(self._debugger, self._breakpoints)
             case "log":
                 return log_view(self._runner.state)
             case "code":
@@ -213,12 +218,15 @@ class Page:
         with pn.io.unlocked():  # one message, which the browser paints once
             self._timeline.show()
             self._light()
+            if self._revealing:
+                self._revealing = False
+                self._timeline.reveal()
 
     def _light(self) -> None:
         selection, report = self.session.selection, self.session.report.value
         lit = selection_view(self.session.document, report, selection.kind, selection.ids)["ops"]
         finding = find_finding(report, selection.first) if selection.kind == "finding" else None
-        self._timeline.light(frozenset(lit), places_of(finding))
+        self._timeline.light(frozenset(lit), places_of(finding), ties_of(finding))
         self._push()
 
     def _push(self) -> None:
@@ -304,6 +312,18 @@ class Page:
         self._timeline.figure.move(str(intent["key"]))
         self._push()
 
+    def _show_case(self, intent: Mapping[str, Any]) -> None:
+        """The timeline at the trip counts at which a finding was met, where it happens."""
+        finding = find_finding(self.session.report.value, str(intent.get("key")))
+        if finding is None:
+            return
+        self.session.select("finding", (str(intent["key"]),))
+        self._revealing = any(self.session.trip_counts.get(name) != n for name, n in finding.case)
+        if self._revealing:
+            self.session.set_trip_counts(dict(finding.case))
+        else:
+            self._timeline.reveal()
+
     def _use_timeline(self, intent: Mapping[str, Any]) -> None:
         self._timeline.receive(intent)
         self._push()
@@ -316,10 +336,10 @@ class Page:
             self.session.say("error", f"Nothing to debug: {reason}")
             return
         if self._debugger is None:
-            self._debugger = Debugger(self.session.document, self.session.trip_counts)
+            self._debugger = Debugger(self.session.document, self.session.trip_counts, self._breakpoints)
         report, key = self.session.report.value, str(intent.get("key", ""))
         if key and (finding := find_finding(report, key)) and dict(finding.case) != self._debugger.values:
-            self._debugger = Debugger(self.session.document, dict(finding.case))
+            self._debugger = Debugger(self.session.document, dict(finding.case), self._breakpoints)
         debug_intents.carry_out(self._debugger, intent, find_finding(report, key))
         self._draw(("debug",))
 
@@ -349,6 +369,7 @@ class Page:
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "advise": _advise,
         "cancel": _cancel,
+        "case": _show_case,
         "compare": _compare_with,
         "dismiss": _dismiss,
         "debug": _debug,

@@ -11,12 +11,13 @@ from .session import Session
 from .values import Result
 from .views.colors import task_colors
 from .views.timeline import Drawing
-from .views.timeline_figure import Places, TimelineFigure
+from .views.timeline_figure import TimelineFigure
 from .views.timeline_lanes import interleaved, joined, pinned
 from .views.timeline_layers import QUAD
 from .views.timeline_order import MARK, with_order
 from .views.timeline_search import Match, Measure, matches, measure
 from .views.timeline_svg import timeline_svg
+from .views.timeline_ties import Places, Tie
 from .views.words import op_text
 
 MODES = ("both", "predicted", "measured")
@@ -66,9 +67,14 @@ class TimelinePane:
         self._set_span(self._span and (self._span.low, self._span.high))
         self._changed()
 
-    def light(self, ops: frozenset[str], bad: Places) -> None:
-        """Outline the ops."""
-        self.figure.light(ops, bad)
+    def light(self, ops: frozenset[str], bad: Places, ties: tuple[Tie, ...]) -> None:
+        """Outline the ops, and draw what a finding says of two places."""
+        self.figure.light(ops, bad, ties)
+
+    def reveal(self) -> None:
+        """Bring what the chosen finding says of two places into view."""
+        if (height := self.figure.to_ties()) is not None:
+            self._send({"type": "scroll-timeline", "to": height})
 
     def paint(self, theme: str) -> None:
         """Another theme."""

@@ -8,16 +8,18 @@ from warpdraft.core.phases import Meeting, Pool
 from warpdraft.core.program import Event, EventKind
 from warpdraft.core.stepper import Flight, Move
 
+from ..breakpoints import Breakpoints
 from ..debugger import Debugger
 
 HISTORY = 60  # moves listed
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
-def debugger_view(debugger: Debugger | None) -> dict[str, Any]:
-    """The shown state; without a debugger, only that there is none."""
+def debugger_view(debugger: Debugger | None, breakpoints: Breakpoints) -> dict[str, Any]:
+    """The shown state; without a debugger, only that there is none, and where one would stop."""
+    breaks = {"ops": sorted(breakpoints.ops), "barriers": sorted(breakpoints.barriers)}
     if debugger is None:
-        return {"open": False, "cursors": {}}
+        return {"open": False, "cursors": {}, "breaks": breaks}
     state, stepper = debugger.state, debugger.stepper
     possible = set(stepper.moves(state))
     warps = [_warp(debugger, w, Move(w) in possible) for w in range(len(debugger.streams))]
@@ -27,6 +29,8 @@ def debugger_view(debugger: Debugger | None) -> dict[str, Any]:
             cursors.setdefault(warp["op"], []).append(warp["short"])
     return {
         "open": True,
+        "breaks": breaks,
+        "hit": debugger.hit,
         "values": ", ".join(f"{name} = {value}" for name, value in stepper.program.values),
         "position": debugger.position,
         "length": len(debugger.moves),

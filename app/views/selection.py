@@ -7,11 +7,12 @@ from typing import Any
 
 from warpdraft.core.document import Document, Guard, Loop, Node, Op
 from warpdraft.core.edits import uses
-from warpdraft.core.findings import Report
+from warpdraft.core.findings import Finding, Report
 from warpdraft.core.op_integers import symbols_used
-from warpdraft.core.tree import find_node, find_task, ops_of, walk
+from warpdraft.core.tree import find_node, find_resource, find_task, ops_of, walk
 
 from .details import find
+from .timeline_ties import ties_of
 
 
 def selection_view(
@@ -21,6 +22,7 @@ def selection_view(
     ops: list[str] = []
     resources: list[str] = []
     tasks: list[str] = []
+    cycle: list[dict[str, str]] = []
     first = ids[0] if ids else ""
     match kind:
         case "op":
@@ -51,7 +53,31 @@ def selection_view(
             finding = find(report, first)
             if finding is not None:
                 ops, resources, tasks = list(finding.ops), list(finding.resources), list(finding.tasks)
-    return {"kind": kind, "ids": list(ids), "ops": ops, "resources": resources, "tasks": tasks}
+                cycle = _cycle(document, finding)
+    return {
+        "kind": kind,
+        "ids": list(ids),
+        "ops": ops,
+        "resources": resources,
+        "tasks": tasks,
+        "cycle": cycle,
+    }
+
+
+def _cycle(document: Document, finding: Finding) -> list[dict[str, str]]:
+    """The links of a deadlock's cycle: who waits, the resource whose barrier it waits for, and who owes."""
+    links = []
+    for tie in ties_of(finding):
+        placed = find_node(document, tie.first.op) if tie.waits else None
+        if placed is not None and find_resource(document, placed.node.target) is not None:
+            who = {"waits": _task_of(tie.first.agent), "owes": _task_of(tie.second.agent)}
+            links.append({**who, "resource": placed.node.target})
+    return links
+
+
+def _task_of(agent: str) -> str:
+    """ "load" of "load@1.w0"."""
+    return agent.rpartition(".w")[0].partition("@")[0]
 
 
 def _speaks_of(node: Node, symbol: str) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from warpdraft.core.findings import Finding
 from warpdraft.core.layout import TMEM_CAPACITY
 from warpdraft.core.simulate import Bar, Lane, Timeline
 
@@ -231,14 +230,6 @@ def _arrows(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> C
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     return columns
-
-
-def places_of(finding: Finding | None) -> frozenset[tuple[str, str]]:
-    """Where a finding shows in the timeline: the last step of its witness at each op that it names."""
-    if finding is None:
-        return frozenset()
-    last = {step.op: step.at for step in finding.witness if step.op in finding.ops}
-    return frozenset(last.items())
 
 
 def at_text(at: tuple[tuple[str, int], ...]) -> str:

@@ -18,15 +18,13 @@ from .thinning import MARGIN, MOST, Arrays
 from .timeline import GAP, Columns, Drawing
 from .timeline_colors import ROW_PIXELS, THEMES
 from .timeline_layers import QUAD, Layers, put, sources
+from .timeline_ties import Places, Tie, tie_columns
 
 AXIS_PIXELS = 20
 LETTER = 5.6  # pixels that a letter of a bar's name is wide
 MOST_NAMES = 400
 MOST_ARROWS = 300
 PAUSE = 200  # milliseconds between two looks at what a moving window needs
-
-Places = frozenset[tuple[str, str]]  # (op, iteration in words)
-
 
 class TimelineFigure:
     """Owns the Bokeh figure and its minimap. ``on_pick(op id)`` is called when a bar is clicked, ``on_measure(low, high)``
@@ -44,6 +42,7 @@ class TimelineFigure:
         self._theme = "light"
         self._lit: frozenset[str] = frozenset()
         self._bad: Places = frozenset()
+        self._ties: tuple[Tie, ...] = ()
         self._window: tuple[float, float] | None = None
         self._sent: tuple[float, float] = (0.0, 0.0)
         self._words: Mapping[str, str] = {}
@@ -115,11 +114,23 @@ class TimelineFigure:
         if self._drawing is not None:
             self._fill()
 
-    def light(self, lit: frozenset[str], bad: Places) -> None:
-        """Outline the bars of the selected ops, and mark the places of a hazard, and waits that never end, in red."""
-        if (lit, bad) != (self._lit, self._bad):
-            self._lit, self._bad = lit, bad
+    def light(self, lit: frozenset[str], bad: Places, ties: tuple[Tie, ...] = ()) -> None:
+        """Outline the bars of the selected ops, and mark the places of a hazard, waits that never end, and ``ties`` between
+        two places, in red."""
+        if (lit, bad, ties) != (self._lit, self._bad, self._ties):
+            self._lit, self._bad, self._ties = lit, bad, ties
             self._outline()
+
+    def to_ties(self) -> float | None:
+        """Show the stretch of time of the ties, if there are some; at which part of the body's height their middle is."""
+        ties = tie_columns(self._drawing, self._ties) if self._drawing is not None else {"low": []}
+        if not ties["low"]:
+            return None
+        low, high = min(ties["low"]), max(ties["high"])
+        room = 0.15 * (high - low)
+        self.go(low - room, high + room)
+        y = self._body.y
+        return ((min(ties["y0"] + ties["y1"]) + max(ties["y0"] + ties["y1"])) / 2 - y.end) / (y.start - y.end)
 
     def find(self, places: Columns) -> None:
         """Outline what a search has found."""
@@ -275,6 +286,8 @@ class TimelineFigure:
                             values.append(data[name][i])
         put(self._sources, "lit", lit)
         put(self._sources, "bad", bad)
+        if self._drawing is not None:
+            put(self._sources, "ties", tie_columns(self._drawing, self._ties))
 
     def _is_bad(self, op: str, data: Columns, i: int) -> bool:
         return (op, data["at"][i]) in self._bad or data["kind"][i] == "stuck"

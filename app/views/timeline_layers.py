@@ -31,6 +31,7 @@ COLUMNS = {
     "bad": QUAD,
     "found": QUAD,
     "lanes": QUAD,
+    "ties": ("x0", "y0", "x1", "y1", "angle", "x", "y", "text", "align"),
 }
 LETTER = 6.1  # pixels that a letter of a lane's label is wide, in a monospace font of 10 px
 CYCLES = "return Math.round(tick).toLocaleString('en') + (index == ticks.length - 1 ? ' cycles' : '')"
@@ -103,6 +104,18 @@ class Layers:
         )
         self._bad = draw.quad(**quads, source=columns["bad"], fill_alpha=0.18, line_width=1.6)
 
+        ties = columns["ties"]
+        self._ties = draw.segment(
+            x0="x0", y0="y0", x1="x1", y1="y1", source=ties, line_width=2, line_dash="dashed"
+        )
+        self._tie_heads = draw.scatter(
+            x="x1", y="y1", angle="angle", marker="triangle", size=9, source=ties, line_color=None
+        )
+        self._tie_words = draw.text(
+            x="x", y="y", text="text", source=ties, text_font_size="11px", text_font_style="bold", text_align="align",
+            text_baseline="middle", background_fill_alpha=0.85, padding=2, x_offset=-6,
+        )  # fmt: skip
+
     def _tools(self) -> None:
         draw, marks = self.figure, [self._bars, self._waits]
         words = "<b>@text</b><br>@op @kind @about<br>@at<br>cycles @left{0,0} .. @right{0,0}"
@@ -150,6 +163,8 @@ class Layers:
         self._segments.glyph.line_color = self._heads.glyph.fill_color = colors["arrow"]
         self._lit.glyph.line_color = colors["lit"]
         self._bad.glyph.update(line_color=colors["error"], fill_color=colors["error"])
+        self._ties.glyph.line_color = self._tie_heads.glyph.fill_color = colors["error"]
+        self._tie_words.glyph.update(text_color=colors["error"], background_fill_color=colors["paper"])
         self._found.glyph.update(line_color=colors["found"], fill_color=colors["found"])
         self._lanes.glyph.fill_color = colors["measured"]
         for box in (self._stretch, self._ruler.overlay):

@@ -7,12 +7,11 @@ import pytest
 from bokeh.document import Document as Page
 
 from warpdraft.app.views.thinning import MOST, Arrays
-from warpdraft.app.views.timeline import drawing, facts_view, places_of
+from warpdraft.app.views.timeline import drawing, facts_view
 from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.app.views.timeline_lanes import pinned
 from warpdraft.app.views.words import op_text
 from warpdraft.assets.examples import blackwell_pair_gemm
-from warpdraft.core.findings import Finding, Severity, Step
 from warpdraft.core.simulate import simulate
 from warpdraft.core.tree import ops_of
 
@@ -63,11 +62,6 @@ def test_facts():
     facts = facts_view(TIMELINE)
     assert "k_tiles = 6" in facts["summary"] and len(facts["rows"]) <= 300
     assert facts_view(None, "why not")["problem"] == "why not"
-
-
-def test_a_finding_shows_at_the_last_step_of_each_op():
-    steps = (Step("w0", "a", "x", "k 0"), Step("w0", "a", "x", "k 3"), Step("w0", "b", "x", "k 1"))
-    assert places_of(Finding("WD1", "n", Severity.ERROR, "m", ("a",), witness=steps)) == {("a", "k 3")}
 
 
 def many(number):

@@ -272,25 +272,6 @@ def test_why_an_operation_is_there(editor):
     editor.page.locator(".warpdraft .why.needed").wait_for(timeout=60_000)
 
 
-def test_the_debugger_steps_and_shows_where_each_warp_is(editor):
-    editor.page.get_by_role("tab", name="Debugger").click()
-    editor.page.locator(".warpdraft .warps li.blocked", has_text="owes").first.wait_for()
-    editor.page.get_by_role("button", name="Step forward").click()
-    editor.page.locator(".warpdraft .steps li b").first.wait_for()
-    assert editor.page.locator(".warpdraft .chip.cursor").count() >= 2
-    editor.page.get_by_role("button", name="Run to the end").click()
-    editor.page.locator(".warpdraft .debugger .said", has_text="every warp has ended").wait_for()
-
-
-def test_a_witness_is_replayed(editor):
-    editor.page.get_by_label("Open document").select_option("broken_deadlock.warpdraft.json")
-    editor.page.locator(".warpdraft .verdict.unsafe").wait_for()
-    editor.page.locator(".warpdraft .finding .what").first.click()
-    editor.page.get_by_role("button", name="Replay").click()
-    editor.page.locator(".warpdraft .debugger .said", has_text="stuck").wait_for()
-    assert editor.page.locator(".warpdraft .warps li.blocked").count() >= 2
-
-
 def test_a_fix_is_shown_as_a_difference_and_applied(editor):
     editor.page.get_by_label("Open document").select_option("broken_arrival_count.warpdraft.json")
     editor.page.locator(".warpdraft .verdict.unsafe").wait_for()

@@ -10,10 +10,11 @@ export function Debugger({ data, send, selection, columns }) {
   const over = !data.open || data.ended || data.stuck || Boolean(data.wrong);
   useEffect(() => { if (!data.open) ask("open"); }, [data.open]);
   useEffect(() => {
-    if (!playing || over) { if (playing) setPlaying(false); return undefined; }
+    if (!playing || over || data.hit) { if (playing) setPlaying(false); return undefined; }
     const timer = setTimeout(() => ask("forward"), PACE);
     return () => clearTimeout(timer);
-  }, [playing, over, data.position]);
+  }, [playing, over, data.hit, data.position]);
+  const start = () => { setPlaying(!playing); if (!playing && data.hit) ask("forward"); };
   if (!data.open) return <div class="panel" role="tabpanel" id="panel-debug" aria-labelledby="tab-debug"><p class="empty">Unrolling…</p></div>;
   const op = selection.kind === "op" ? selection.ids[0] : null;
   const color = Object.fromEntries(columns.map((column) => [column.task, column.color]));
@@ -23,16 +24,17 @@ export function Debugger({ data, send, selection, columns }) {
       <div class="bar" role="toolbar" aria-label="Debugger">
         <Button kind="small" icon="first" label="To the start" onClick={() => ask("start")} disabled={!data.position} />
         <Button kind="small" icon="back" label="Step back" onClick={() => ask("back")} disabled={!data.position} />
-        <Button kind="small" icon={playing ? "stop" : "run"} label={playing ? "Pause" : "Play"} onClick={() => setPlaying(!playing)} disabled={over} />
+        <Button kind="small" icon={playing ? "stop" : "run"} label={playing ? "Pause" : "Play"} onClick={start} disabled={over} />
         <Button kind="small" icon="forward" label="Step forward" onClick={() => ask("forward")} disabled={over && data.position === data.length} />
-        <Button kind="small" icon="last" label="Run to the end" onClick={() => ask("run")} disabled={over} />
+        <Button kind="small" icon="last" label="Run to the next breakpoint, or to the end" onClick={() => ask("run")} disabled={over} />
         <Button kind="small" label="Run to the selected operation" disabled={!op || over} onClick={() => ask("op", { op })}>{op ? `Run to ${op}` : "Run to op"}</Button>
+        <Button kind="small" icon="breakpoint" label="Break at the selected operation (B)" pressed={data.breaks.ops.includes(op)} disabled={!op} onClick={() => ask("break", { kind: "op", name: op })}>Break</Button>
         <span class="detail">step {data.position}{data.length > data.position ? ` of ${data.length}` : ""} · {data.values}</span>
         <span class={`said ${data.stuck || data.wrong ? "bad" : ""}`} role="status">{verdict || data.note}</span>
       </div>
       <div class="parts">
         <Warps data={data} ask={ask} color={color} send={send} />
-        <Barriers data={data} send={send} />
+        <Barriers data={data} ask={ask} send={send} />
         <Steps data={data} ask={ask} />
       </div>
     </div>
@@ -69,7 +71,7 @@ function Warps({ data, ask, color, send }) {
   );
 }
 
-function Barriers({ data, send }) {
+function Barriers({ data, ask, send }) {
   return (
     <section aria-label="Barriers"><h3>Barriers</h3>
       <table class="facts-table">
@@ -77,7 +79,8 @@ function Barriers({ data, send }) {
         <tbody>
           {data.barriers.map((barrier) => (
             <tr key={barrier.name} class={barrier.waiting.length ? "awaited" : ""}>
-              <td><button type="button" class="link mono" disabled={!barrier.resource} onClick={() => send({ type: "select", kind: "resource", ids: [barrier.resource] })}>{barrier.name}</button></td>
+              <td><Button kind="small bare" icon="breakpoint" label={`Break when ${barrier.name} flips`} pressed={data.breaks.barriers.includes(barrier.name)} onClick={() => ask("break", { kind: "barrier", name: barrier.name })} />
+                <button type="button" class="link mono" disabled={!barrier.resource} onClick={() => send({ type: "select", kind: "resource", ids: [barrier.resource] })}>{barrier.name}</button></td>
               <td class="num">{barrier.phase}</td><td>{barrier.pending}</td><td class="num">{barrier.tx}</td><td class="mono">{barrier.waiting.join(" ")}</td>
             </tr>
           ))}

@@ -33,7 +33,7 @@ function Finding({ data, send, open }) {
           {data.actual && <><dt>actual</dt><dd>{data.actual}</dd></>}
         </dl>
       )}
-      {data.case && <p class="case">shown with {data.case}</p>}
+      {data.case && <p class="case">shown with {data.case} <button type="button" class="link" title="Take these trip counts for timeline and debugger" onClick={() => { open("timeline"); send({ type: "case", key: data.key }); }}>show it in the timeline</button></p>}
       {data.notes.map((note) => <p class="note" key={note}>{note}</p>)}
       {data.searching && <p class="note" role="status">Looking for a fix that verifies…</p>}
       {data.searched && !data.fixes.length && <p class="note" role="status">No fix that verifies was found.</p>}

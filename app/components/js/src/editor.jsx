@@ -60,7 +60,7 @@ export function Editor({ state, send, model, root, timeline, lost }) {
         <Splitter name="resources" axis="x" value={sizes.left} sign={1} min={150} max={480} set={(v) => resize("left", v)} area="s1" />
         <Graph {...shared} data={state.graph} />
         <Splitter name="graph" axis="y" value={sizes.graph} sign={1} min={60} max={520} set={(v) => resize("graph", v)} area="s2" />
-        <Schedule {...shared} data={state.schedule} cursors={drawer === "debug" ? state.debug.cursors : NONE} setDialog={setDialog} />
+        <Schedule {...shared} data={state.schedule} cursors={drawer === "debug" ? state.debug.cursors : NONE} breaks={state.debug.breaks.ops} setDialog={setDialog} />
         <Splitter name="findings" axis="x" value={sizes.right} sign={-1} min={220} max={640} set={(v) => resize("right", v)} area="s3" />
         <aside class="side" aria-label="Findings and details">
           <Findings {...shared} data={state.findings} verdict={state.chrome.verdict} />

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { memo } from "./memo.js";
 import { Button } from "./icons.jsx";
 import { PanZoom } from "./panzoom.js";
+import { SVG, drawCycle } from "./cycle.js";
 
 export const Graph = memo(["data", "selection", "marks"], function Graph({ data, selection, marks, send }) {
   const box = useRef(null);
@@ -35,6 +36,8 @@ export const Graph = memo(["data", "selection", "marks"], function Graph({ data,
       edge.classList.toggle("chosen", selection.kind === "edge" && selection.ids[0] === edge.id.slice(5));
     }
   }, [data.svg, marks, selection, table]);
+
+  useEffect(() => drawCycle(box.current?.querySelector("svg"), selection.cycle ?? []), [data.svg, selection, table]);
 
   const hit = (event) => event.target.closest?.("g.node, g.edge");
   const pick = (element) => {
@@ -100,7 +103,7 @@ function connect(event, box, view, send) {
   const from = event.target.closest?.("g.node");
   if (!from || event.button !== 0) return;
   view.hold(event);
-  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  const line = document.createElementNS(SVG, "line");
   line.setAttribute("class", "rubber");
   const svg = box.querySelector("svg");
   const start = view.point(event);

@@ -2,7 +2,7 @@ const KEYS = [
   ["↑ ↓", "previous, next operation (also , and .)"], ["← →", "the column beside"], ["Alt+↑ ↓", "move the operation, also into and out of blocks"],
   ["I", "insert after the selection"], ["Del", "delete"], ["Ctrl+D", "duplicate"], ["Enter", "edit the first field"], ["Shift+click", "select more"],
   ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"], ["Ctrl+S", "save"], ["W S", "zoom the timeline"], ["A D", "pan the timeline"], ["F", "timeline to the selection"], ["M", "measure the selection, or by dragging"], ["T", "search the timeline"],
-  ["N, Shift+N", "next, previous finding"], ["/, Ctrl+K", "go to anything by name"], ["Esc", "clear the selection"], ["?", "this list"],
+  ["B", "break the debugger at the operation"], ["N, Shift+N", "next, previous finding"], ["/, Ctrl+K", "go to anything by name"], ["Esc", "clear the selection"], ["?", "this list"],
 ];
 
 export function Help({ close, root }) {

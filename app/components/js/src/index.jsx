@@ -32,6 +32,11 @@ function download({ name, text, mime }) {
 }
 
 /* An SVG as a PNG, twice as large. */
+/* Once the drawer is open and its figure laid out, bring that part of its height into the middle. */
+function scrollTo(box, part) {
+  setTimeout(() => box?.scrollTo({ top: part * box.scrollHeight - box.clientHeight / 2 }), 60);
+}
+
 function downloadPicture({ name, text }) {
   const picture = new Image();
   picture.onload = () => {
@@ -104,6 +109,7 @@ export function render({ model }) {
     const said = plain(message);
     if (said.type === "download") return download(said);
     if (said.type === "picture") return downloadPicture(said);
+    if (said.type === "scroll-timeline") return scrollTo(timeline.element?.closest(".figure"), said.to);
     if (said.type !== "state") return undefined;
     const panes = plain(said.panes);
     state.take(panes);

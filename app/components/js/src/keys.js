@@ -28,6 +28,7 @@ export function handleKey(event, now) {
     case "ArrowDown": case ".": return step(state, id, 1, act, root);
     case "ArrowUp": case ",": return step(state, id, -1, act, root);
     case "ArrowLeft": case "ArrowRight": return beside(state, id, key === "ArrowLeft" ? -1 : 1, act);
+    case "b": return act(id && { type: "debug", do: "break", kind: "op", name: id });
     case "i": act(); return insert(state, id, setDialog);
     case "Enter": return firstField(event, root);
     case "n": return nextFinding(state, event.shiftKey ? -1 : 1, act);

@@ -4,7 +4,7 @@ import { memo } from "./memo.js";
 import { Button } from "./icons.jsx";
 import { Mark } from "./resources.jsx";
 
-export const Schedule = memo(["data", "selection", "marks", "cursors"], function Schedule({ data, selection, marks, cursors, send, setDialog, state }) {
+export const Schedule = memo(["data", "selection", "marks", "cursors", "breaks"], function Schedule({ data, selection, marks, cursors, breaks, send, setDialog, state }) {
   const box = useRef(null);
   const chosen = new Set(selection.kind === "op" ? selection.ids : []);
   const lit = new Set(selection.ops);
@@ -12,7 +12,7 @@ export const Schedule = memo(["data", "selection", "marks", "cursors"], function
   useEffect(() => {
     if (first) box.current?.querySelector(`[data-id="${CSS.escape(first)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [first, data]);
-  const context = { cursors, chosen, lit, marks: marks.ops, send, setDialog, revision: state.chrome.revision };
+  const context = { cursors, breaks: new Set(breaks), chosen, lit, marks: marks.ops, send, setDialog, revision: state.chrome.revision };
   return (
     <section class="pane schedule" aria-label="Schedule">
       <div class="columns" ref={box}><div class="track">
@@ -74,7 +74,7 @@ function Body({ nodes, parent, context, label, level }) {
 }
 
 function Row({ node, context, level }) {
-  const { cursors, chosen, lit, marks, send } = context;
+  const { cursors, breaks, chosen, lit, marks, send } = context;
   const pick = (event) => {
     event.stopPropagation();
     const more = (event.shiftKey || event.ctrlKey || event.metaKey) && chosen.size && !chosen.has(node.id);
@@ -85,7 +85,7 @@ function Row({ node, context, level }) {
   return (
     <li class={classes} data-id={node.id} role="treeitem" aria-level={level} aria-selected={chosen.has(node.id)}
       aria-label={`${node.kind === "op" ? spoken(node) : node.text}${severity ? `, ${severity}` : ""}`} onClick={pick}>
-      {node.kind === "op" ? <Operation node={node} severity={severity} cursors={cursors[node.id]} /> : (
+      {node.kind === "op" ? <Operation node={node} severity={severity} cursors={cursors[node.id]} broken={breaks.has(node.id)} send={send} /> : (
         <>
           <div class="head"><span class="gutter"><Mark severity={severity} /></span><span class="text">{node.text}</span></div>
           <Body nodes={node.nodes} parent={node.id} context={context} label={node.text} level={level + 1} />
@@ -99,7 +99,7 @@ function spoken(node) {
   return `${node.target ? `${node.target}.` : ""}${node.verb}(${node.args})`;
 }
 
-function Operation({ node, severity, cursors }) {
+function Operation({ node, severity, cursors, broken, send }) {
   return (
     <div class={`op ${node.role}`} title={`${node.id}: ${node.results ? `${node.results} = ` : ""}${spoken(node)}`}>
       <span class="gutter"><Mark severity={severity} /></span>
@@ -108,6 +108,7 @@ function Operation({ node, severity, cursors }) {
         {node.target && <span class="target">{node.target}.</span>}<b>{node.verb}</b>
         <span class="args">({node.args})</span>
       </span>
+      {broken && <Button kind="small bare breakpoint" icon="breakpoint" label={`Take the breakpoint at ${node.id} away`} pressed onClick={(e) => { e.stopPropagation(); send({ type: "debug", do: "break", kind: "op", name: node.id }); }} />}
       {cursors && <span class="chip cursor" title="These warps are here">▸ {cursors.join(" ")}</span>}
       {node.copies > 1 && <span class="chip" title={`One of ${node.copies} copies of one line`}>×{node.copies}</span>}
       {node.engine && <span class={`chip engine ${node.engine}`}>{node.engine.replace("_", " ")}</span>}
