@@ -17,12 +17,15 @@ from .nearby import nearby
 from .places import lapped, resources_of, where
 
 CODE, NAME = "WD204", "phase-error"
+CARRIED = "carry stage and phase over from one tile to the next"
 
 
 def examine(run: Run) -> Iterator[Finding]:
     """Waits that pass at another generation than they mean, and waits stuck on the parity that has just gone by."""
     for i in run.incidents("alias"):
         yield _passes(run, i.stream, i.index, i.barrier, i.generation, i.passed)
+    for i in run.incidents("early_pass", "overrun"):
+        yield from _repeated(run, i.stream, i.index)
     for i in run.incidents("stale"):
         yield _passes(run, i.stream, i.index, i.barrier, i.generation + 1, i.generation)
     for w, event in run.blocked():
@@ -47,6 +50,36 @@ def _passes(run: Run, w: int, j: int, b: int, meant: int, passed: int) -> Findin
             "the hardware compares one parity bit: flip it after every completed wait, and carry it over from one tile "
             "to the next",
         ),
+        witness=prefix_steps(run, places_before(run, w, j), [(w, j, "")]),
+    )
+
+
+def _repeated(run: Run, w: int, j: int) -> Iterator[Finding]:
+    """Around a wait that others do not keep to: one that names the parity of the wait before it, though its warp has
+    signalled in between."""
+    events, barrier = run.program.streams[w].events, run.event(w, j).barrier
+    waits = [i for i, e in enumerate(events, 1) if e.kind is EventKind.WAIT and e.barrier == barrier]
+    for before, place in pairwise(waits):
+        parity = run.event(w, place).parity
+        if j not in (before, place) or parity is None or run.event(w, before).parity != parity:
+            continue
+        if any(e.kind in CONTRIBUTIONS for e in events[before : place - 1]):
+            yield _again(run, w, before, place)
+
+
+def _again(run: Run, w: int, before: int, j: int) -> Finding:
+    event = run.event(w, j)
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, w, j)} waits for parity {event.parity} of {run.barrier(event.barrier).name}, as "
+        f"{where(run, w, before)} did before: the phase that comes next has parity {1 - event.parity}",
+        ops=(event.op,),
+        resources=resources_of(run, event.barrier),
+        tasks=(run.task(w),),
+        expected=f"parity {1 - event.parity}",
+        actual=f"parity {event.parity}",
+        notes=(CARRIED,),
         witness=prefix_steps(run, places_before(run, w, j), [(w, j, "")]),
     )
 
@@ -95,7 +128,7 @@ def _wrong_parity(run: Run, w: int) -> Iterator[Finding]:
         tasks=(run.task(w),),
         expected=f"parity {(done - 1) & 1}",
         actual=f"parity {event.parity}",
-        notes=("carry stage and phase over from one tile to the next",),
+        notes=(CARRIED,),
         witness=prefix_steps(run, run.execution.at, [(w, j, "")]),
     )
 

@@ -35,6 +35,7 @@ def _used(t: Task) -> Iterator[str]:
     for node in walk(t.body):
         if isinstance(node, Op):
             yield node.target
+            yield from (value for _, value in node.args if isinstance(value, str))  # a tensor map, a barrier
         elif isinstance(node, Loop):
             yield node.queue
 

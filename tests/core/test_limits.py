@@ -1,9 +1,12 @@
 """A check ends in time, whatever the document asks for, and says that it did not finish."""
 
+from itertools import count
+from math import inf
 from time import process_time
 
 import pytest
 
+from warpdraft.core.document import Mbarrier
 from warpdraft.core.expressions import Operation, Symbol
 from warpdraft.core.hazards.examples import (
     K,
@@ -13,6 +16,8 @@ from warpdraft.core.hazards.examples import (
     document,
     fence,
     loop,
+    mbar_arrive,
+    mbar_wait,
     release,
     ring,
     task,
@@ -98,3 +103,23 @@ def test_long_loops_take_no_time(name):
 def test_many_warps_are_an_error_at_once():
     report = verify(copy(warps=1_000_000))
     assert [f.code for f in report.errors] == ["WD605"]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 5])
+def test_who_has_no_time_left_is_not_stuck(monkeypatch, turns):
+    """An execution that is cut short anywhere shows no deadlock, and no wrong parity."""
+    left = count(turns, -1)
+    for module in ("clocks", "sweep"):
+        monkeypatch.setattr(
+            f"warpdraft.core.{module}.perf_counter", lambda: 0.0 if next(left) > 0 else inf
+        )
+    ready, taken = Mbarrier("ready", 1), Mbarrier("taken", 1)
+    schedule = document(
+        "handed over, with written parities",
+        task("a", 0, 1, *(op for p in (1, 0, 1, 0) for op in (mbar_wait("taken", p), mbar_arrive("ready")))),
+        task("b", 4, 1, *(op for p in (0, 1, 0, 1) for op in (mbar_wait("ready", p), mbar_arrive("taken")))),
+        mbarriers=(ready, taken),
+        symbols=(),
+    )
+    report = verify(schedule)
+    assert (report.verdict, report.scope.reason, report.findings) == ("incomplete", OUT_OF_TIME, ())

@@ -63,3 +63,37 @@ def test_old_data_without_a_hang():
         symbols=(),
     )
     assert codes(schedule) == {"WD204"}
+
+
+def restarted(tiles):
+    """A hand-over whose parities start again with each tile, of one phase each."""
+    empty, full = mbar_wait("taken", 1), mbar_wait("ready", 0)
+    return document(
+        "restarted",
+        task("load", 0, 1, *(op for _ in range(tiles) for op in (empty, mbar_arrive("ready")))),
+        task("use", 4, 1, *(op for _ in range(tiles) for op in (full, mbar_arrive("taken")))),
+        mbarriers=(Mbarrier("ready", 1), Mbarrier("taken", 1)),
+        symbols=(),
+    )
+
+
+@pytest.mark.parametrize("tiles", [2, 3, 4, 5])
+def test_parities_that_start_again_are_the_cause(tiles):
+    """However many tiles there are: what they bring about (laps, arrivals in another phase) has another name."""
+    found = [f for f in verify(restarted(tiles)).errors if f.code != "WD302"]
+    assert {f.code for f in found} == {"WD204"}
+    assert {f.ops for f in found} >= {("load.02",), ("use.02",)}
+    assert all("did before" in f.message for f in found)
+
+
+def test_a_lap_is_no_wrong_parity():
+    """The waiter asks for the right one; the other may come round twice before it looks."""
+    waits = (mbar_wait("gate", 1), mbar_wait("gate", 0))
+    schedule = document(
+        "gate",
+        task("slow", 0, 1, *waits),
+        task("fast", 4, 1, mbar_arrive("gate"), mbar_arrive("gate")),
+        mbarriers=(Mbarrier("gate", 1),),
+        symbols=(),
+    )
+    assert "WD205" in codes(schedule) and "WD204" not in codes(schedule)
