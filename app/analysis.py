@@ -21,6 +21,9 @@ BUDGET = 120.0  # seconds of one question; what takes longer is ended, and said 
 REST = 2.0  # seconds after which a spare process is replaced: not while a page is being opened
 
 
+Early = Callable[[Any], None]
+
+
 class Unwanted(Exception):
     """A newer question has come; this one was given up."""
 
@@ -32,8 +35,15 @@ class Failed(Exception):
 class Analyst(Protocol):
     """Answers questions, one at a time."""
 
-    def ask(self, name: str, *arguments: Any, unwanted: Callable[[], bool] = lambda: False) -> Any:
-        """What function ``name`` of `Tools` gives. Raises Unwanted when ``unwanted()`` turns true, and Failed."""
+    def ask(
+        self,
+        name: str,
+        *arguments: Any,
+        unwanted: Callable[[], bool] = lambda: False,
+        early: Early | None = None,
+    ) -> Any:
+        """What function ``name`` of `Tools` gives; it tells what it knows before to ``early``, where it can. Raises Unwanted
+        when ``unwanted()`` turns true, and Failed."""
 
     def close(self) -> None:
         """End what runs."""
@@ -45,9 +55,15 @@ class Here:
     def __init__(self, tools: Tools = TOOLS) -> None:
         self._tools = tools
 
-    def ask(self, name: str, *arguments: Any, unwanted: Callable[[], bool] = lambda: False) -> Any:
+    def ask(
+        self,
+        name: str,
+        *arguments: Any,
+        unwanted: Callable[[], bool] = lambda: False,
+        early: Early | None = None,
+    ) -> Any:
         try:
-            value = getattr(self._tools, name)(*arguments)
+            value = getattr(self._tools, name)(*arguments, **({"early": early} if early else {}))
         except Exception as error:
             raise Failed(problem_of(error)) from error
         if unwanted():
@@ -116,21 +132,41 @@ class Child:
         self._lock = threading.Lock()
         self._closed = False
 
-    def ask(self, name: str, *arguments: Any, unwanted: Callable[[], bool] = lambda: False) -> Any:
+    def ask(
+        self,
+        name: str,
+        *arguments: Any,
+        unwanted: Callable[[], bool] = lambda: False,
+        early: Early | None = None,
+    ) -> Any:
         with self._lock:
             try:
-                return self._ask(name, arguments, unwanted)
+                return self._ask(name, arguments, unwanted, early)
             except (OSError, EOFError) as error:
                 self._end()
                 raise Unwanted if self._closed else Failed(f"the analysis process ended: {error}") from error
 
-    def _ask(self, name: str, arguments: tuple, unwanted: Callable[[], bool]) -> Any:
+    def _ask(self, name: str, arguments: tuple, unwanted: Callable[[], bool], early: Early | None) -> Any:
         if unwanted():
             raise Unwanted
         process = self._running()
         assert process.stdin is not None and process.stdout is not None
-        write_frame(process.stdin, (name, arguments))
+        write_frame(process.stdin, (name, arguments, early is not None))
         start = time.monotonic()
+        kind, value = self._reply(process, start, unwanted)
+        while kind == "early":
+            if early is not None:
+                early(value)
+            kind, value = self._reply(process, start, unwanted)
+        if unwanted():
+            raise Unwanted
+        if kind == "problem":
+            raise Failed(value)
+        return value
+
+    def _reply(self, process: subprocess.Popen, start: float, unwanted: Callable[[], bool]) -> tuple[str, Any]:
+        """The next frame of an answer to what was asked at ``start``."""
+        assert process.stdout is not None
         while not select.select([process.stdout], [], [], POLL)[0]:
             if self._closed or (unwanted() and time.monotonic() - start > PATIENCE):
                 self._end()
@@ -141,12 +177,7 @@ class Child:
         reply = read_frame(process.stdout)
         if reply is None:
             raise EOFError(f"exit code {process.wait()}")
-        if unwanted():
-            raise Unwanted
-        kind, value = reply
-        if kind == "problem":
-            raise Failed(value)
-        return value
+        return reply
 
     def _running(self) -> subprocess.Popen:
         if self._closed:

@@ -26,9 +26,10 @@ def main() -> None:
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not come between the frames
     while (question := read_frame(questions)) is not None:
-        name, arguments = question
+        name, arguments, early = question
+        more = {"early": lambda value: write_frame(answers, ("early", value))} if early else {}
         try:
-            reply: tuple[str, Any] = ("value", getattr(TOOLS, name)(*arguments))
+            reply: tuple[str, Any] = ("value", getattr(TOOLS, name)(*arguments, **more))
         except Exception as error:  # told to the person by the other end
             reply = ("problem", problem_of(error))
         write_frame(answers, reply)

@@ -16,8 +16,9 @@ from warpdraft.core.history import History
 from warpdraft.core.simulate import default_values
 from warpdraft.core.store import DocumentError
 
-from .analysis import Analyst, Child, Failed, Unwanted
+from .analysis import Analyst, Child
 from .autosave import Autosave
+from .background import Background
 from .files import fingerprint
 from .questions import Questions
 from .saving import save
@@ -25,10 +26,7 @@ from .tools import TOOLS, Tools
 from .typed import plain
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
-from .views.graph import graph_view
-from .worker import Stale, Worker
 
-VERDICT_FIRST = 0.6  # seconds that the other results wait for the verdict
 FLEETING = {"fixes", "why", "advise"}  # questions whose answers hold for the present document only
 UNWRITTEN = Document("")  # what a file holds that is not there yet
 Post = Callable[[Callable[[], None]], None]
@@ -76,11 +74,8 @@ class Session(param.Parameterized):
         self.tools = tools
         self.lock = threading.RLock()  # held while the session changes, where no page has a thread of its own
         self.post: Post = post or self._locked
-        self._checker = Worker("warpdraft-check")
-        self._writer = Worker("warpdraft-write")
-        self._drawer = Worker("warpdraft-graph")
+        self._background = Background(analyst, self.post, self._take)
         self._questions = Questions(analyst)
-        self._analyst, self._second = analyst(), analyst()
         self._autosave = Autosave(tools.save, living, lambda: self._later(self.meet))
         self._autosave.enter(path)
         self.seen = fingerprint(path)  # the file as it was read or written last
@@ -107,8 +102,8 @@ class Session(param.Parameterized):
 
     @property
     def checking(self) -> bool:
-        """Whether the report is an earlier document's."""
-        return self.report.revision != self.revision
+        """Whether the report is an earlier document's, or not whole yet."""
+        return self.report.revision != self.revision or not self.report.whole
 
     # Changing the document
 
@@ -219,6 +214,7 @@ class Session(param.Parameterized):
             self.selection, self.trip_counts, self.fixes = Selection(), {}, {}
             self.notice = self.recovery = None
             self.report = self.graph = self.timeline = self.code = self.python = Result()
+            self._background.forget()
             self._reset_trip_counts()
             self._analyse()
 
@@ -289,39 +285,15 @@ class Session(param.Parameterized):
     # Results
 
     def _analyse(self) -> None:
-        """Verify, draw, predict and generate in the background; what comes too late for its document is dropped."""
-        document, revision, checked = self.document, self.revision, threading.Event()
-        check = self._job(revision, self._analyst, (("report", "verify", (document,)),))
+        self._background.analyse(self.document, self.revision, self.trip_counts, self._wanted())
 
-        def check_first(stale: Stale) -> None:
-            check(stale)
-            checked.set()
+    def _predict(self) -> None:
+        self._background.predict(self.document, self.revision, self.trip_counts, self._wanted())
 
-        self._checker.submit(check_first)
-        self._predict(checked)
-
-        def draw(stale: Stale) -> None:
-            result = Result(revision, graph_view(document))
-            self.post(lambda: self._take("graph", result))
-
-        self._drawer.submit(draw)
-
-    def _predict(self, checked: threading.Event | None = None) -> None:
-        """Timeline, module and source, in a process of their own, since a long check must not hold them up. A short one
-        (``checked``) may come first: drawing the timeline keeps a browser busy just when the verdict should be shown."""
-        document, revision = self.document, self.revision
-        questions = [("timeline", "predict", (document, dict(self.trip_counts)))]
-        for name, function in (("code", "lower"), ("python", "to_python")):
-            if self._reading and getattr(self, name).revision != revision:
-                questions.append((name, function, (document,)))
-        write = self._job(revision, self._second, tuple(questions))
-
-        def write_next(stale: Stale) -> None:
-            if checked is not None:
-                checked.wait(VERDICT_FIRST)
-            write(stale)
-
-        self._writer.submit(write_next)
+    def _wanted(self) -> dict[str, str]:
+        """What is not made yet of the module and the source, where somebody looks at them, by the functions that do."""
+        made = {"code": "lower", "python": "to_python"} if self._reading else {}
+        return {name: how for name, how in made.items() if getattr(self, name).revision != self.revision}
 
     def read(self, on: bool) -> None:
         """Whether somebody looks at the generated module and the source: else they are not made at each edit."""
@@ -329,27 +301,13 @@ class Session(param.Parameterized):
         if on and self.revision not in (self.code.revision, self.python.revision):
             self._predict()
 
-    def _job(self, revision: int, analyst: Analyst, questions: tuple) -> Callable[[Stale], None]:
-        """Asks ``analyst`` the questions, each as (parameter, function, arguments), and takes the results as they come."""
-
-        def job(stale: Stale) -> None:
-            for name, function, arguments in questions:
-                try:
-                    result = Result(revision, analyst.ask(function, *arguments, unwanted=stale))
-                except Failed as failure:
-                    result = Result(revision, None, str(failure))
-                except Unwanted:
-                    return
-                self.post(lambda name=name, result=result: self._take(name, result))
-
-        return job
-
     def _take(self, name: str, result: Result) -> None:
+        """What comes too late for its document is dropped."""
         with self.lock, param.parameterized.batch_call_watchers(self):
             if result.revision != self.revision:
                 return
             setattr(self, name, result)
-            if name == "report" and self.selection.kind == "finding":
+            if name == "report" and result.whole and self.selection.kind == "finding":
                 keys = {finding_key(f) for f in result.value.findings} if result.value else set()
                 if self.selection.first not in keys:
                     self.selection = Selection()
@@ -367,14 +325,12 @@ class Session(param.Parameterized):
 
     def settle(self, timeout: float = 20.0) -> bool:
         """Wait for the results and the autosave of the present document: for tests and scripts."""
-        workers = (self._checker, self._writer, self._drawer, self._questions)
-        return all(worker.wait(timeout) for worker in workers) and self._autosave.wait(timeout)
+        return all(work.wait(timeout) for work in (self._background, self._questions, self._autosave))
 
     def close(self) -> None:
         """Stop the background work; the autosave stays for the next time."""
-        for work in (self._checker, self._writer, self._drawer, self._questions, self._analyst, self._second):
+        for work in (self._background, self._questions, self._autosave):
             work.close()
-        self._autosave.close()
 
 
 def open_session(

@@ -14,7 +14,7 @@ from warpdraft.core.verify import verify
 
 from .views import words
 from .views.colors import task_colors
-from .views.findings import ordered, verdict_view
+from .views.findings import ordered, scope_text
 from .views.graph import graph_view
 from .views.resources import resources_view
 from .views.timeline import drawing, facts_view
@@ -54,12 +54,11 @@ def snapshot(
 
 
 def _page(document: Document, report: Report, counts: Mapping[str, int]) -> Iterator[str]:
-    verdict = verdict_view(report, False, "")
     name = escape(document.name)
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><style>{STYLE}</style></head><body>'
     yield f"<h1>{name} <small>({escape(document.target)})</small></h1>"
-    yield f'<p><b class="{escape(report.verdict)}">{escape(report.verdict)}</b> {escape(verdict["scope"])}</p>'
+    yield f'<p><b class="{escape(report.verdict)}">{escape(report.verdict)}</b> {escape(scope_text(report))}</p>'
     yield from _findings(report)
     graph = graph_view(document)
     if graph["svg"]:

@@ -83,9 +83,10 @@ def export(document: Document, unsafe: bool) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Each may raise; what `load` and `save` raise is `store.DocumentError`."""
+    """Each may raise; what `load` and `save` raise is `store.DocumentError`. `verify` may tell a part of its report
+    first."""
 
-    verify: Callable[[Document], Report] = verify
+    verify: Callable[..., Report] = verify
     predict: Callable[[Document, Mapping[str, int]], Any] = predict
     lower: Callable[[Document], str] = lower
     to_python: Callable[[Document], str] = to_python

@@ -38,11 +38,13 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Something computed from the document of ``revision``; ``problem`` says why there is no ``value``."""
+    """Something computed from the document of ``revision``; ``problem`` says why there is no ``value``. Not ``whole``: what
+    is known already, and more comes."""
 
     revision: int = -1
     value: Any = None
     problem: str = ""
+    whole: bool = True
 
 
 def known_names(document: Document, kind: str) -> set[str]:

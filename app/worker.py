@@ -36,13 +36,17 @@ class Worker:
         with self._changed:
             return self._changed.wait_for(lambda: self._job is None and not self._busy, timeout)
 
-    def close(self) -> None:
+    def drop(self) -> None:
         """Drop what has not started; what runs becomes stale."""
         with self._changed:
             self._job = None
             self._number += 1
-            self._linger = 0.0
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """Drop everything, and end the thread."""
+        self._linger = 0.0
+        self.drop()
 
     def _work(self) -> None:
         while True:

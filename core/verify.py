@@ -19,6 +19,7 @@ from .collect import Collector, consequences
 from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
+from .first_error import FirstError, Told
 from .garbage import seldom_collected
 from .hazards import HAZARDS
 from .hazards.arrival_count import OPEN
@@ -68,21 +69,27 @@ def verify(
     trip_counts: Mapping[str, Iterable[int]] | None = None,
     strict_lanes: bool = False,
     budget: float = BUDGET,
+    early: Told | None = None,
 ) -> Report:
     """Everything that is wrong with ``document``; prints nothing and raises for no schedule.
 
     ``trip_counts`` gives the values of some symbols instead of the default ones. ``strict_lanes``: lanes of a warp may drift
-    apart. ``budget`` is in seconds.
+    apart. ``budget`` is in seconds. ``early`` is called with what is known when the first error is found, if that is before
+    the end: the schedule is unsafe then, and what the final report says of it may be more, or in other words.
     """
     with seldom_collected():
-        return _verify(document, trip_counts, strict_lanes, budget)
+        return _verify(document, trip_counts, strict_lanes, budget, early)
 
 
 def _verify(
-    document: Document, trip_counts: Mapping[str, Iterable[int]] | None, strict_lanes: bool, budget: float
+    document: Document,
+    trip_counts: Mapping[str, Iterable[int]] | None,
+    strict_lanes: bool,
+    budget: float,
+    early: Told | None,
 ) -> Report:
     start, document = perf_counter(), spelled_out(document)
-    search = _Search(document, trip_counts, start + budget)
+    search = _Search(document, trip_counts, start + budget, FirstError(document, early))
     search.reason = too_large(document)
     rules = [h for h in HAZARDS if h.code in SIZES] if search.reason else HAZARDS
     search.collector.add(finding for h in rules for finding in h.check(document))
@@ -90,6 +97,7 @@ def _verify(
         trace = Trace(search.machine, search.deadline, strict_lanes)
         search.collector.add(finding for h in HAZARDS for finding in h.follow(trace))
         search.reason = "" if trace.finished else OUT_OF_TIME
+        search.first.seen(search.collector)
         search.explore()
     search.reason = search.reason or "; ".join(unmodelled(document))
     rows = _without_consequences(search)
@@ -110,6 +118,7 @@ class _Search:
     document: Document
     given: Mapping[str, Iterable[int]] | None
     deadline: float
+    first: FirstError
     collector: Collector = field(init=False)
     tried: dict[str, dict[int, None]] = field(default_factory=dict)
     events: int = 0
@@ -300,6 +309,8 @@ class _Search:
         found = [finding for examine in EXAMINE for finding in examine(run)]
         found = [f for f in found if f.code != "WD204" or f.ops[:1] not in lapped]
         (self.found if case == dict(run.case) else self.carried).append((case, found, notes))
+        if case == dict(run.case):
+            self.first.seen(self.collector, found, case, notes)
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:
             self.reason = f"at {_words(case)} something goes wrong that no rule explains"
@@ -370,7 +381,8 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     wrong = reported(declared, mismatches(search.document))
     if not declared or not wrong or too_large(search.document):
         return rows
-    repaired = _Search(corrected(search.document, wrong), search.given, search.deadline, prove=False)
+    document = corrected(search.document, wrong)
+    repaired = _Search(document, search.given, search.deadline, FirstError(document), prove=False)
     repaired.explore()
     search.events += repaired.events
     independent = repaired.collector.rows()

@@ -29,9 +29,7 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
             {"name": s.name, "value": counts.get(s.name, s.min), "min": s.min}
             for s in session.document.symbols
         ],
-        "verdict": verdict_view(
-            session.report.value, session.checking, session.report.problem, not any(placed(session.document))
-        ),
+        "verdict": verdict_view(session.report, session.revision, not any(placed(session.document))),
         "notice": {
             "kind": notice.kind,
             "text": notice.text,

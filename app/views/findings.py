@@ -8,6 +8,8 @@ from warpdraft.core.findings import Finding, Report, Severity
 from warpdraft.core.hazards import HAZARDS
 from warpdraft.core.hazards.base import no_fix
 
+from ..values import Result
+
 FIXABLE = {hazard.code for hazard in HAZARDS if hazard.repair is not no_fix}  # rules that propose fixes
 ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
@@ -60,20 +62,18 @@ def marks_view(report: Report | None) -> dict[str, dict[str, str]]:
     return marks
 
 
-def verdict_view(report: Report | None, checking: bool, problem: str, empty: bool = False) -> dict[str, Any]:
-    """The verdict in a word, its scope in a phrase, and how many findings of each kind. ``empty``: no operation is there,
-    so that a safe verdict would say nothing."""
+def verdict_view(result: Result, revision: int, empty: bool = False) -> dict[str, Any]:
+    """The verdict in a word, its scope in a phrase, and how many findings of each kind. ``checking``: it is that of an
+    older document than ``revision``; ``searching``: unsafe for certain, while more findings are looked for. ``empty``: no
+    operation is there, so that a safe verdict would say nothing."""
+    report, checking = result.value, result.revision != revision
+    state = {"scope": "", "counts": {}, "checking": checking, "searching": not (checking or result.whole)}
     if empty and (report is None or not report.findings):
-        return {"word": "empty", "scope": "", "counts": {}, "checking": checking}
+        return {**state, "word": "empty"}
     if report is None:
-        return {
-            "word": "checking" if checking else "not checked",
-            "scope": problem,
-            "counts": {},
-            "checking": checking,
-        }
+        return {**state, "word": "checking" if checking else "not checked", "scope": result.problem}
     counts = {s.value: sum(f.severity is s for f in report.findings) for s in Severity}
-    return {"word": report.verdict, "scope": scope_text(report), "counts": counts, "checking": checking}
+    return {**state, "word": report.verdict, "scope": scope_text(report), "counts": counts}
 
 
 def scope_text(report: Report) -> str:

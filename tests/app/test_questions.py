@@ -16,7 +16,7 @@ from warpdraft.core.findings import Finding, Report, Scope, Severity
 _spec = importlib.util.spec_from_file_location("sample", Path(__file__).parent / "sample.py")
 sample = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sample)
-QUICK = replace(TOOLS, verify=lambda d: Report(d.name, "safe", Scope("all")), predict=lambda *_: None)
+QUICK = replace(TOOLS, verify=lambda d, early: Report(d.name, "safe", Scope("all")), predict=lambda *_: None)
 
 
 def test_a_question_replaces_those_of_its_kind_only_and_an_edit_what_no_longer_holds():

@@ -24,7 +24,7 @@ from warpdraft.core.findings import Report, Scope
 EXAMPLE = Path(__file__).parents[2] / "assets" / "examples" / "persistent_gemm.warpdraft.json"
 QUICK = replace(
     TOOLS,
-    verify=lambda document: Report(document.name, "safe", Scope("all")),
+    verify=lambda document, early: Report(document.name, "safe", Scope("all")),
     predict=lambda *_: None,
     lower=lambda *_: None,
     to_python=lambda *_: None,

@@ -31,7 +31,7 @@ _spec.loader.exec_module(sample)
 RENAME = edits.SetDocument("name", "other")
 
 
-def no_findings(document):
+def no_findings(document, early=None):
     return Report(document.name, "safe", Scope("all"))
 
 
@@ -115,7 +115,7 @@ def test_selection_names_only_what_exists(session):
 def test_results_come_and_late_ones_are_dropped(tmp_path):
     hold, seen = threading.Event(), []
 
-    def slow(document):
+    def slow(document, early):
         seen.append(document.name)
         if document.name == "persistent_gemm":
             hold.wait(5)
@@ -130,8 +130,91 @@ def test_results_come_and_late_ones_are_dropped(tmp_path):
     session.close()
 
 
+def test_what_is_known_early_is_shown_until_the_whole_report_comes():
+    first, second = (Finding(code, "x", Severity.ERROR, "m", ops=("load.02",)) for code in ("WD301", "WD403"))
+    hold, told = threading.Event(), threading.Event()
+
+    def verify(document, early):
+        if document.name != "other":
+            return no_findings(document)
+        early(Report(document.name, "unsafe", Scope("incomplete"), (first,)))
+        told.set()
+        hold.wait(5)
+        return Report(document.name, "unsafe", Scope("all"), (second,))
+
+    session = new(sample.gemm(), verify=verify)
+    assert session.settle()
+    session.do(RENAME)
+    assert told.wait(5) and session.report.value.findings == (first,)
+    assert session.checking and session.report.revision == session.revision  # known to be unsafe, not yet all
+    session.select("finding", (finding_key(first),))
+    find_fixes(session, first)
+    assert session.fixes == {}  # looked for once the report is whole
+    hold.set()
+    assert session.settle() and not session.checking
+    assert session.report.value.findings == (second,) and session.selection == Selection()
+    session.close()
+
+
+def test_what_is_told_early_of_an_older_document_is_dropped():
+    hold = threading.Event()
+
+    def verify(document, early):
+        if document.name == "other":
+            hold.wait(5)
+            early(Report(document.name, "unsafe", Scope("incomplete")))
+        return no_findings(document)
+
+    session = new(sample.gemm(), verify=verify)
+    seen = []
+    session.param.watch(lambda event: seen.append(event.new.value), "report")
+    assert session.settle()
+    session.do(RENAME)
+    session.do(edits.SetDocument("name", "third"))
+    hold.set()
+    assert session.settle()
+    assert seen[-1].document == "third" and "other" not in [report.document for report in seen]
+    session.close()
+
+
+def test_a_report_that_is_known_comes_at_once_after_undo_and_redo(tmp_path):
+    checked = []
+
+    def verify(document, early):
+        checked.append(document.name)
+        slow = document.name == "slow"
+        return Report(document.name, "incomplete" if slow else "safe", Scope("incomplete" if slow else "all"))
+
+    session = new(sample.gemm(), verify=verify)
+    assert session.settle()
+    session.do(RENAME)
+    assert session.settle()
+    session.undo()
+    assert not session.checking and session.report.value.document == "persistent_gemm"
+    session.redo()
+    assert not session.checking and session.report.value.document == "other"
+    assert session.settle() and checked == ["persistent_gemm", "other"]
+    session.do(edits.SetDocument("name", "slow"))
+    assert session.settle()
+    session.undo()
+    session.redo()
+    assert session.settle() and checked[2:] == ["slow", "slow"]  # it may have time enough now
+    file = tmp_path / "x.warpdraft.json"
+    TOOLS.save(sample.gemm(), file)
+    assert session.open(file) and session.settle()
+    assert checked[4:] == ["persistent_gemm"]
+    session.close()
+
+
+def test_the_analysis_process_tells_early():
+    analyst, early = Child(), []
+    report = analyst.ask("verify", edits.DeleteNode("load.04").apply(sample.gemm()), early=early.append)
+    assert report.verdict == "unsafe" and [told.verdict for told in early] == ["unsafe"]
+    analyst.close()
+
+
 def test_a_defect_in_an_analysis_is_told_not_raised():
-    def broken(document):
+    def broken(document, early):
         raise KeyError("x")
 
     session = new(sample.gemm(), verify=broken)
@@ -141,7 +224,7 @@ def test_a_defect_in_an_analysis_is_told_not_raised():
 
 
 def test_a_finding_stays_selected_while_it_lasts():
-    def verify(document):
+    def verify(document, early):
         found = (
             [Finding("WD801", "x", Severity.ADVICE, "m", ops=("load.02",))]
             if document.name != "other"
@@ -302,7 +385,7 @@ def test_fixes_are_looked_for_when_asked_and_forgotten_with_the_next_edit():
     found = Finding("WD201", "x", Severity.ERROR, "m", ops=("load.02",))
     session = new(
         sample.gemm(),
-        verify=lambda d: Report(d.name, "unsafe", Scope("all"), (found,)),
+        verify=lambda d, early: Report(d.name, "unsafe", Scope("all"), (found,)),
         fixes=lambda document, finding: (fix,),
     )
     session.settle()

@@ -32,7 +32,7 @@ DOCUMENT = sample.gemm()
 TIMELINE = simulate(DOCUMENT, {"k_tiles": 6, "tiles": 2})
 WORDS = {op.id: op_text(op) for task in DOCUMENT.tasks for op in ops_of(task)}
 DRAWING = drawing(TIMELINE)
-QUIET = replace(TOOLS, verify=lambda *_: None, predict=lambda *_: None, lower=lambda *_: None)
+QUIET = replace(TOOLS, verify=lambda *_, **__: None, predict=lambda *_: None, lower=lambda *_: None)
 
 
 def in_bands(picture):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from warpdraft.app.values import Result
 from warpdraft.app.views import graph, words
 from warpdraft.app.views.code import code_view, source_view
 from warpdraft.app.views.colors import task_colors
@@ -84,9 +85,12 @@ def test_resources_tell_derived_counts_and_overflow():
 def test_findings_come_worst_first_and_marks_keep_the_worst():
     assert [item["code"] for item in findings_view(REPORT)["items"]] == ["WD403", "WD801"]
     assert marks_view(REPORT)["ops"] == {"math.02": "error", "load.05": "error"}
-    verdict = verdict_view(REPORT, False, "")
+    verdict = verdict_view(Result(3, REPORT), 3)
     assert verdict["counts"] == {"error": 1, "warning": 0, "advice": 1}
     assert verdict["scope"] == "k_tiles 1..3, tiles 0, 4"
+    assert not verdict["checking"] and not verdict["searching"]
+    assert verdict_view(Result(2, REPORT), 3)["checking"]
+    assert verdict_view(Result(3, REPORT, whole=False), 3)["searching"]
     assert findings_view(None, "broken")["problem"] == "broken"
 
 
@@ -185,8 +189,8 @@ def test_all_lines_of_an_authored_call_are_its_ops(tmp_path):
 
 
 def test_an_empty_document_has_nothing_to_check():
-    assert verdict_view(Report("x", "safe", Scope("all")), False, "", empty=True)["word"] == "empty"
-    assert verdict_view(Report("x", "safe", Scope("all")), False, "")["word"] == "safe"
+    assert verdict_view(Result(1, Report("x", "safe", Scope("all"))), 1, empty=True)["word"] == "empty"
+    assert verdict_view(Result(1, Report("x", "safe", Scope("all"))), 1)["word"] == "safe"
 
 
 def test_source_is_read_only_from_its_folders(tmp_path):

@@ -19,7 +19,7 @@ from warpdraft.core.tree import ops_of
 
 pytestmark = pytest.mark.browser
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
-QUICK = replace(TOOLS, verify=lambda d: Report(d.name, "safe", Scope("all")), predict=lambda *_: None)
+QUICK = replace(TOOLS, verify=lambda d, early: Report(d.name, "safe", Scope("all")), predict=lambda *_: None)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ const KINDS = ["op", "resource", "task", "finding", "edge", "work", "symbol", "d
 export function useAddress(state, send, standalone) {
   const wanted = useRef(undefined);
   const { chrome, selection } = state;
-  const checked = chrome && !chrome.verdict.checking;
+  const checked = chrome && !chrome.verdict.checking && !chrome.verdict.searching;
   useEffect(() => {
     if (!standalone || !checked) return;
     if (wanted.current === undefined) wanted.current = new URLSearchParams(location.hash.slice(1));

@@ -5,7 +5,7 @@ export const Findings = memo(["data", "selection", "verdict"], function Findings
   const { items, problem, advice } = data;
   const asking = advice.state === "asking";
   return (
-    <section class={`pane findings ${verdict.checking ? "stale" : ""}`} aria-label="Findings" aria-busy={verdict.checking}>
+    <section class={`pane findings ${verdict.checking ? "stale" : ""}`} aria-label="Findings" aria-busy={verdict.checking || verdict.searching}>
       <div class="heading"><h3>Findings</h3><span class="detail">{items.length ? items.length : ""}</span>
         <button type="button" class="link" disabled={asking || verdict.checking || verdict.word !== "safe"} title="What a safe schedule could do without, and what one more stage would buy: each proved on a copy" onClick={() => send({ type: "advise" })}>{asking ? "Looking for advice…" : "Advice"}</button>
       </div>

@@ -92,7 +92,9 @@ export function render({ model }) {
     const chrome = panes.chrome;
     root.dataset.revision = chrome?.revision ?? "";
     root.dataset.kept = panes.kept ?? "";
-    root.dataset.checked = chrome && !chrome.verdict.checking ? chrome.revision : "";
+    const verdict = chrome?.verdict;
+    root.dataset.verdict = verdict && !verdict.checking ? chrome.revision : "";
+    root.dataset.checked = verdict && !verdict.checking && !verdict.searching ? chrome.revision : "";
   };
   /* After a mouse edit nothing may have the focus: then the editor takes it, if it was used last. */
   let used = false;

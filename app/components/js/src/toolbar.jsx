@@ -130,10 +130,10 @@ const WORDS = { empty: "Nothing to check yet", safe: "Safe", unsafe: "Unsafe", i
 const SIGNS = { safe: "ok", unsafe: "error", incomplete: "warning" };
 
 function Verdict({ verdict }) {
-  const { word, scope, counts, checking } = verdict;
+  const { word, scope, counts, checking, searching } = verdict;
   const kinds = ["error", "warning", "advice"].filter((kind) => counts[kind]);
   return (
-    <span class={`verdict ${word.replace(" ", "-")} ${checking ? "stale" : ""}`} role="status" aria-live="polite"
+    <span class={`verdict ${word.replace(" ", "-")} ${checking ? "stale" : searching ? "searching" : ""}`} role="status" aria-live="polite"
       title={`${WORDS[word] ?? word}${scope ? `: ${scope}` : ""}${checking ? " (checking the newest edit)" : ""}`}>
       {SIGNS[word] && <Icon name={SIGNS[word]} />}
       <b>{WORDS[word] ?? word}</b>
