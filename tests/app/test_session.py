@@ -1,8 +1,6 @@
 """The session: edits, history, files, autosave and background results, all without a browser."""
 
 import importlib.util
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -11,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from warpdraft.app.advising import Advising
-from warpdraft.app.analysis import Child, Failed, Here, Spares, Unwanted
+from warpdraft.app.analysis import Child, Failed, Here
 from warpdraft.app.debugger import Debugger
 from warpdraft.app.files import Folder, OutsideFolder, autosave_of
 from warpdraft.app.fixing import find_fixes
@@ -130,89 +128,6 @@ def test_results_come_and_late_ones_are_dropped(tmp_path):
     session.close()
 
 
-def test_what_is_known_early_is_shown_until_the_whole_report_comes():
-    first, second = (Finding(code, "x", Severity.ERROR, "m", ops=("load.02",)) for code in ("WD301", "WD403"))
-    hold, told = threading.Event(), threading.Event()
-
-    def verify(document, early):
-        if document.name != "other":
-            return no_findings(document)
-        early(Report(document.name, "unsafe", Scope("incomplete"), (first,)))
-        told.set()
-        hold.wait(5)
-        return Report(document.name, "unsafe", Scope("all"), (second,))
-
-    session = new(sample.gemm(), verify=verify)
-    assert session.settle()
-    session.do(RENAME)
-    assert told.wait(5) and session.report.value.findings == (first,)
-    assert session.checking and session.report.revision == session.revision  # known to be unsafe, not yet all
-    session.select("finding", (finding_key(first),))
-    find_fixes(session, first)
-    assert session.fixes == {}  # looked for once the report is whole
-    hold.set()
-    assert session.settle() and not session.checking
-    assert session.report.value.findings == (second,) and session.selection == Selection()
-    session.close()
-
-
-def test_what_is_told_early_of_an_older_document_is_dropped():
-    hold = threading.Event()
-
-    def verify(document, early):
-        if document.name == "other":
-            hold.wait(5)
-            early(Report(document.name, "unsafe", Scope("incomplete")))
-        return no_findings(document)
-
-    session = new(sample.gemm(), verify=verify)
-    seen = []
-    session.param.watch(lambda event: seen.append(event.new.value), "report")
-    assert session.settle()
-    session.do(RENAME)
-    session.do(edits.SetDocument("name", "third"))
-    hold.set()
-    assert session.settle()
-    assert seen[-1].document == "third" and "other" not in [report.document for report in seen]
-    session.close()
-
-
-def test_a_report_that_is_known_comes_at_once_after_undo_and_redo(tmp_path):
-    checked = []
-
-    def verify(document, early):
-        checked.append(document.name)
-        slow = document.name == "slow"
-        return Report(document.name, "incomplete" if slow else "safe", Scope("incomplete" if slow else "all"))
-
-    session = new(sample.gemm(), verify=verify)
-    assert session.settle()
-    session.do(RENAME)
-    assert session.settle()
-    session.undo()
-    assert not session.checking and session.report.value.document == "persistent_gemm"
-    session.redo()
-    assert not session.checking and session.report.value.document == "other"
-    assert session.settle() and checked == ["persistent_gemm", "other"]
-    session.do(edits.SetDocument("name", "slow"))
-    assert session.settle()
-    session.undo()
-    session.redo()
-    assert session.settle() and checked[2:] == ["slow", "slow"]  # it may have time enough now
-    file = tmp_path / "x.warpdraft.json"
-    TOOLS.save(sample.gemm(), file)
-    assert session.open(file) and session.settle()
-    assert checked[4:] == ["persistent_gemm"]
-    session.close()
-
-
-def test_the_analysis_process_tells_early():
-    analyst, early = Child(), []
-    report = analyst.ask("verify", edits.DeleteNode("load.04").apply(sample.gemm()), early=early.append)
-    assert report.verdict == "unsafe" and [told.verdict for told in early] == ["unsafe"]
-    analyst.close()
-
-
 def test_a_defect_in_an_analysis_is_told_not_raised():
     def broken(document, early):
         raise KeyError("x")
@@ -324,31 +239,6 @@ def test_only_files_under_the_folder_are_opened(tmp_path):
             folder.allowed(name)
 
 
-def test_the_analysis_process_answers_fails_in_words_and_ends():
-    analyst = Child()
-    assert analyst.ask("verify", sample.gemm()).verdict in ("safe", "unsafe")
-    with pytest.raises(Failed):
-        analyst.ask("why", sample.gemm(), "nobody")
-    drawing, facts = analyst.ask("predict", sample.gemm(), {"k_tiles": 4, "tiles": 1})
-    assert drawing.bars["op"] and facts["rows"]
-    with pytest.raises(Unwanted):
-        analyst.ask("verify", sample.gemm(), unwanted=lambda: True)
-    analyst.close()
-    with pytest.raises(Unwanted):
-        analyst.ask("verify", sample.gemm())
-
-
-def test_an_analysis_process_that_dies_is_replaced():
-    analyst = Child()
-    analyst.ask("verify", sample.gemm())
-    analyst._process.kill()
-    analyst._process.wait()
-    with pytest.raises(Failed):
-        analyst.ask("verify", sample.gemm())
-    assert analyst.ask("verify", sample.gemm()).document == "persistent_gemm"
-    analyst.close()
-
-
 def test_why_an_op_is_there():
     answers = []
     session = Session(sample.gemm(), None)
@@ -406,60 +296,6 @@ def test_what_is_kept_is_acknowledged(session):
     assert TOOLS.load(autosave_of(session.path)) == session.document
     session.undo()
     assert session.kept == 2
-
-
-def test_spare_processes_answer_and_are_replaced():
-    spares = Spares()
-    spares.keep(1)
-    first = spares._ready[0]
-    assert spares.take() is first and first.poll() is None
-    first.kill()
-    first.communicate()
-    spares.keep(2)
-    spares._ready[0].kill()
-    spares._ready[0].wait()
-    taken = spares.take()  # a dead one is passed over
-    assert taken.poll() is None
-    taken.kill()
-    taken.communicate()
-    spares.close()
-    assert not spares._ready
-
-
-def test_a_question_over_its_budget_is_ended_and_the_next_is_answered():
-    analyst = Child(budget=0.0)
-    with pytest.raises(Failed, match="took more than"):
-        analyst.ask("verify", sample.gemm())
-    analyst._budget = 60.0
-    assert analyst.ask("verify", sample.gemm()).document == "persistent_gemm"
-    analyst.close()
-
-
-BUSY = """
-import os, subprocess, sys, time
-code = "import os, sys; from warpdraft.app.analyst import end_with; end_with(int(sys.argv[1]))"
-code += "; print(os.getpid(), flush=True)\\nwhile True: pass"
-subprocess.Popen([sys.executable, "-c", code, str(os.getpid())], start_new_session=True)
-time.sleep(60)
-"""
-
-
-def test_a_computing_analyst_ends_when_the_editor_is_killed():
-    editor = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
-    analyst = int(editor.stdout.readline())
-    editor.kill()
-    editor.wait()
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and not ended(analyst):
-        time.sleep(0.05)
-    assert ended(analyst)
-
-
-def ended(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_an_absurd_number_of_stages_freezes_nothing():
