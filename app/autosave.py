@@ -28,14 +28,23 @@ class Autosave:
         self._save = save
         self._worker = Worker("warpdraft-autosave", linger=5.0)
         self.problem = ""
-        self._offers: list[tuple[int, Document]] = []  # what was found and waits for the person's decision
+        self._offers: list[
+            tuple[set[int], Document]
+        ] = []  # found under these numbers; the person decides about it
         self._left: set[Path] = set()  # decided about: to be removed once the next state is on disk
+        self._same: set[int] = set()  # what is found under these numbers is the document as it was opened
         self._holder = Holder(living, told)
 
     def enter(self, path: Path | None) -> None:
         """Another document, in ``path``: nothing is offered."""
-        self._offers, self._left = [], set()
+        self._offers, self._left, self._same = [], set(), set()
         CLAIMS.enter(self._holder, path)
+
+    def arrive(self) -> None:
+        """A person sees the session from now on: others know of it, and leave its number to it."""
+        if self._holder.path is not None:
+            self._claim()
+        CLAIMS.arrive(self._holder)
 
     def others(self) -> int:
         """How many others show the same file at this moment."""
@@ -44,35 +53,50 @@ class Autosave:
     def look(self, path: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
         """Find what was left beside ``path`` and differs from its ``document``, and give the first. Until it is decided
         about, unsaved changes go to another file."""
-        self._offers, self._left = [], set()
+        self._offers, self._left, self._same = [], set(), set()
         taken = CLAIMS.taken(self._holder)
         for number in (n for n in range(1, MOST_KEPT + 1) if n not in taken):
-            other = _found(autosave_of(path, number), document, load)
-            if other is not None:
-                self._offers.append((number, other))
-        return self._next()
+            other = _found(autosave_of(path, number), load)
+            equal = next((numbers for numbers, offer in self._offers if offer == other), None)
+            if other == document:
+                self._same.add(number)
+            elif equal is not None:
+                equal.add(number)
+            elif other is not None:
+                self._offers.append(({number}, other))
+        if self._holder.living():
+            self._claim()
+        return self._first()
 
-    def decided(self, path: Path) -> Document | None:
-        """The person has decided about the first offer; give the next."""
+    def decided(self, path: Path, accept: bool) -> Document | None:
+        """The person has decided about the first offer; give the next. What is accepted goes on under its number, so that
+        there is one file of it at any time."""
         if self._offers:
-            number, _ = self._offers.pop(0)
-            self._left |= {autosave_of(path, number), self._place(path)}
-        return self._next()
+            self._left.add(self._place(path))
+            numbers, _ = self._offers.pop(0)
+            self._left |= {autosave_of(path, number) for number in numbers}
+            self._claim(min(numbers) if accept else 0)
+        return self._first()
 
-    def _next(self) -> Document | None:
-        CLAIMS.number(self._holder, {number for number, _ in self._offers})
+    def _first(self) -> Document | None:
         return self._offers[0][1] if self._offers else None
+
+    def _claim(self, wanted: int = 0) -> int:
+        """A number under which nothing lies that somebody may still want."""
+        holder, wanted = self._holder, wanted or min(self._same, default=0)
+        assert holder.path is not None
+        found = {n for n in range(1, 2 * MOST_KEPT + 2) if autosave_of(holder.path, n).exists()}
+        offered = set().union(*(numbers for numbers, _ in self._offers))
+        return CLAIMS.number(holder, (found - {wanted, holder.number}) | offered, wanted)
 
     def _place(self, path: Path) -> Path:
         """Where this session keeps its changes."""
-        holder = self._holder
-        number = holder.number or CLAIMS.number(holder, {number for number, _ in self._offers})
-        return autosave_of(path, number)
+        return autosave_of(path, self._holder.number or self._claim())
 
     def _tidy(self, *but: Path) -> None:
         while self._left:
             left = self._left.pop()
-            if left not in but:
+            if left not in but and not CLAIMS.kept(left):
                 left.unlink(missing_ok=True)
 
     def keep(self, document: Document, path: Path, kept: Callable[[], None] = lambda: None) -> None:
@@ -127,12 +151,11 @@ class Autosave:
         return load(path if written else autosave_of(path)), written
 
 
-def _found(kept: Path, document: Document, load: Callable[[Path], Document]) -> Document | None:
-    """What ``kept`` holds, if it differs from ``document``; a broken or missing autosave is None."""
+def _found(kept: Path, load: Callable[[Path], Document]) -> Document | None:
+    """What ``kept`` holds; a broken or missing autosave is None."""
     if not kept.is_file():
         return None
     try:
-        other = load(kept)
+        return load(kept)
     except DocumentError:
         return None
-    return other if other != document else None

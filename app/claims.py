@@ -63,13 +63,17 @@ class Claims:
                 self._holders.remove(holder)
         self._tell(holder.path)
 
-    def number(self, holder: Holder, avoid: Collection[int] = ()) -> int:
-        """The number under which ``holder`` keeps its changes: the least that is neither in ``avoid`` nor another's who is
-        living. Who is not living any more loses its number."""
+    def arrive(self, holder: Holder) -> None:
+        """A person sees ``holder`` from now on: the others are told."""
+        self._tell(holder.path)
+
+    def number(self, holder: Holder, avoid: Collection[int] = (), wanted: int = 0) -> int:
+        """The number under which ``holder`` keeps its changes: ``wanted``, else the one that it has, else the least, that is
+        neither in ``avoid`` nor another's who is living. Who is not living any more loses its number."""
         with self._lock:
             assert holder.path is not None
-            for number in range(1, 2 * MOST_KEPT + 2):
-                if number in avoid:
+            for number in (wanted, holder.number, *range(1, 2 * MOST_KEPT + 2)):
+                if not number or number in avoid:
                     continue
                 if number == holder.number:
                     return number

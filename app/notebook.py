@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import panel as pn
+from bokeh.models import UIElement
+from panel.io.notebook import patch_inline_stylesheets
 
 from warpdraft.core import TaskManager
 from warpdraft.core.document import Document
@@ -41,7 +43,7 @@ class ScheduleEditor(pn.viewable.Viewer):
             document = schedule if isinstance(schedule, Document) else schedule.document
             self.session = Session(document, post=post)
             folder = Folder(Path.cwd())
-        self.page = Page(self.session, folder, standalone=False)
+        self.page = Page(self.session, folder, standalone=False, hooks=[_inline])
 
     @property
     def document(self) -> Document:
@@ -63,3 +65,9 @@ class ScheduleEditor(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.page.component
+
+
+def _inline(viewable: pn.viewable.Viewable, root: Any) -> None:
+    """Panel's own style sheets are part of the page: one that is saved, too, asks for nothing outside."""
+    for model in root.select({"type": UIElement}):
+        patch_inline_stylesheets(model)

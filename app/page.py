@@ -77,9 +77,10 @@ WATCHED = sorted({name for names in DEPENDS.values() for name in names})
 
 
 class Page:
-    """Shows ``session``. ``folder`` bounds what may be opened. ``component`` is what goes into a page or notebook cell."""
+    """Shows ``session``. ``folder`` bounds what may be opened. ``component`` is what goes into a page or notebook
+    cell; it takes ``params``."""
 
-    def __init__(self, session: Session, folder: Folder, standalone: bool = True) -> None:
+    def __init__(self, session: Session, folder: Folder, standalone: bool = True, **params: Any) -> None:
         self.session, self.folder = session, folder
         self._runner = Runner(lambda state: self.session.post(lambda: self._ran(state)))
         self._why: dict | None = None
@@ -106,7 +107,7 @@ class Page:
         }
         self._consent = Consent()
         self._shown: dict[str, str] = {}
-        self.component = EditorComponent(**panes, standalone=standalone, **sizing)
+        self.component = EditorComponent(**panes, standalone=standalone, **sizing, **params)
         self.component.on_msg(lambda event: self.receive(event.data))
         self._draw(tuple(DEPENDS))
         self._draw_timeline()
@@ -364,7 +365,7 @@ class Page:
 
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
-        self.session.meet()
+        self.session.arrive()
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "advise": _advise,

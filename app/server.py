@@ -96,18 +96,18 @@ def editor(folder: Folder) -> pn.viewable.Viewable:
 
 
 def living(document: BokehDocument) -> Callable[[], bool]:
-    """Tells whether the tab of ``document`` is open: not yet connected, or connected still. Who leaves never comes back."""
-    seen = False
+    """Tells whether the tab of ``document`` is connected. Who asks for the page only, as a check of the port does, is no
+    tab; who leaves never comes back."""
 
     def alive() -> bool:
-        nonlocal seen
         context = document.session_context
-        if context is None or context.destroyed:
-            return False
         session = getattr(context, "session", None)
-        connected = session is not None and session.connection_count > 0
-        seen = seen or connected
-        return connected or not seen
+        return (
+            context is not None
+            and not context.destroyed
+            and session is not None
+            and session.connection_count > 0
+        )
 
     return alive
 

@@ -249,7 +249,7 @@ class Session(param.Parameterized):
             document, path = self.recovery, self.path
             if document is None or path is None:
                 return
-            self.recovery = self._autosave.decided(path)
+            self.recovery = self._autosave.decided(path, accept)
             if accept:
                 self._become(self.history.push(document, "Recovered changes"))
             self._keep_autosave()
@@ -272,6 +272,11 @@ class Session(param.Parameterized):
     def _later(self, function: Callable[[], None]) -> None:
         """Post it from a thread of its own: whoever holds this session, or another, may be waiting."""
         threading.Thread(target=self.post, args=(function,), name="warpdraft-post", daemon=True).start()
+
+    def arrive(self) -> None:
+        """Somebody sees the session from now on."""
+        self.meet()
+        self._autosave.arrive()
 
     def meet(self) -> None:
         """See who else shows the file. Who has left may have left unsaved changes: offered where nothing is done yet."""

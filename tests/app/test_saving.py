@@ -93,7 +93,7 @@ def test_an_offer_that_is_ignored_is_not_lost(tab, path):
     assert third.recovery.name == "newer"
     third.recover(True)
     assert third.settle() and third.document.name == "newer" and third.recovery is None
-    assert TOOLS.load(autosave_of(path)).name == "newer" and not autosave_of(path, 2).exists()
+    assert TOOLS.load(autosave_of(path, 2)).name == "newer" and not autosave_of(path).exists()
 
 
 @pytest.fixture
@@ -143,7 +143,76 @@ def test_two_tabs_on_one_file_know_each_other_and_keep_their_changes_apart(tabs,
     assert third.recovery == both[1]
     third.recover(True)
     assert third.settle() and third.document == both[1]
-    assert [autosave_of(path, n).exists() for n in (1, 2)] == [True, False]
+    assert [autosave_of(path, n).exists() for n in (1, 2)] == [False, True]
+
+
+def test_a_page_that_never_connects_is_no_tab(path):
+    """Somebody only looks whether the port answers: no tab is told of it, and it takes no place."""
+    probe = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: False)
+    tab = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: True)
+    tab.arrive()
+    assert tab.others == 0
+    tab.do(target(tab))
+    assert tab.settle() and TOOLS.load(autosave_of(path)) == tab.document
+    for session in (probe, tab):
+        session.close()
+
+
+def test_who_arrives_is_told_to_the_others(path):
+    here = {"yes": False}
+    first = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: True)
+    second = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: here["yes"])
+    first.arrive()
+    assert first.others == 0
+    here["yes"] = True
+    second.arrive()
+    assert second.others == 1 and until(lambda: first.others == 1)
+    for session in (first, second):
+        session.close()
+
+
+def test_what_is_recovered_lies_in_one_file_until_it_is_saved(tabs, path):
+    """Killed at any moment, the newest state is offered, and nothing twice or older beside it."""
+    TOOLS.save(edits.SetDocument("cluster", (4, 1, 1)).apply(TOOLS.load(path)), autosave_of(path, 2))
+    TOOLS.save(edits.SetDocument("cluster", (4, 1, 1)).apply(TOOLS.load(path)), autosave_of(path, 5))
+    first = tabs()
+    assert first.recovery.cluster == (4, 1, 1)
+    first.recover(True)
+    assert first.recovery is None and first.settle()
+    first.do(target(first))
+    assert first.settle() and [file.name for file in path.parent.glob("*.autosave*")] == [
+        f"{path.name}.autosave2"
+    ]
+    first.vanish()
+    second = tabs()
+    assert second.recovery == first.document
+    second.recover(True)
+    assert second.recovery is None and second.settle()
+
+
+def test_unsaved_changes_of_who_has_vanished_are_not_written_over(path):
+    """Neither offered (its tab was living when this one was opened) nor replaced."""
+    here = {"yes": True}
+    first = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: here["yes"])
+    first.do(target(first))
+    assert first.settle()
+    second = open_session(path, QUICK, analyst=lambda: Here(QUICK))
+    here["yes"] = False
+    second.do(edits.SetDocument("cluster", (2, 1, 1)))
+    assert second.settle() and TOOLS.load(autosave_of(path)) == first.document
+    assert TOOLS.load(autosave_of(path, 2)) == second.document
+    for session in (first, second):
+        session.close()
+
+
+def test_two_tabs_that_take_up_the_same_changes_keep_them_apart(tabs, path):
+    TOOLS.save(edits.SetDocument("cluster", (4, 1, 1)).apply(TOOLS.load(path)), autosave_of(path))
+    first, second = tabs(), tabs()
+    for tab in (first, second):
+        tab.recover(True)
+        assert tab.settle()
+    assert TOOLS.load(autosave_of(path)) == first.document
+    assert TOOLS.load(autosave_of(path, 2 if autosave_of(path, 2).exists() else 3)) == second.document
 
 
 def test_who_saves_second_is_asked(tabs, path):

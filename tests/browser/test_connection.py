@@ -75,17 +75,33 @@ def test_a_killed_server_loses_no_acknowledged_edit(page, server, opened):
     assert len(states) >= 35 and kept >= len(states) // 3
     [file] = server.document.parent.glob("*.autosave*")
     left = store.load(file)
-    assert left in states[kept:]
+    assert left in states[kept:] and file.suffix == ".autosave"
     page.locator(".warpdraft .connection.gone").wait_for()
     again = Server(server.document, server.port)
     try:
         editor.open(again.address)
         editor.edited(lambda: page.get_by_role("button", name="Restore").click())
         shown = page.locator(".warpdraft .columns .node:has(> .op)")
-        ids = [op.id for task in left.tasks for op in ops_of(task)]
-        assert [node.get_attribute("data-id") for node in shown.all()] == ids
+        assert [node.get_attribute("data-id") for node in shown.all()] == _ids(left)
+        # Once more, after some work on what was taken up: the newest is offered, and nothing beside it.
+        editor.edited(lambda: (editor.op("", "math", 3).click(), editor.press("Control+d")))
+        kept = int(editor.root.get_attribute("data-revision"))
+        page.locator(f".warpdraft[data-kept='{kept}']").wait_for()
+        again.kill()
+        [file] = server.document.parent.glob("*.autosave*")
+        left = store.load(file)
+        again = Server(server.document, server.port)
+        editor.open(again.address)
+        assert page.locator(".warpdraft .others").count() == 0  # nobody else: a check of the port is no tab
+        editor.edited(lambda: page.get_by_role("button", name="Restore").click())
+        assert [node.get_attribute("data-id") for node in shown.all()] == _ids(left)
+        assert page.get_by_role("button", name="Restore").count() == 0
     finally:
         again.stop()
+
+
+def _ids(document) -> list[str]:
+    return [op.id for task in document.tasks for op in ops_of(task)]
 
 
 def _intents(frame) -> list[dict]:
