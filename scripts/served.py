@@ -26,14 +26,18 @@ class Server:
         words = self.process.stdout.readline().split()
         self.address = next(word for word in words if word.startswith("http"))
         self.port = int(self.address.rstrip("/").rpartition(":")[2])
-        self._wait()
+        try:
+            self._wait()
+        except OSError:
+            self.kill()
+            raise
 
-    def _wait(self, patience: float = 60.0) -> None:
-        """Until the page is given out, which takes some imports."""
+    def _wait(self, patience: float = 120.0) -> None:
+        """Until the page is given out, which takes some imports. Asked once, with patience: each answer is some work."""
         deadline = time.monotonic() + patience
         while True:
             try:
-                urllib.request.urlopen(self.address, timeout=10).close()
+                urllib.request.urlopen(self.address, timeout=max(1.0, deadline - time.monotonic())).close()
                 return
             except OSError:
                 if time.monotonic() > deadline or self.process.poll() is not None:
