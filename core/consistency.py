@@ -52,6 +52,7 @@ def problem(document: Document) -> tuple[str, str] | None:
 
 
 def _problems(document: Document) -> Iterator[tuple[str, str]]:
+    yield from _printable("name", document.name)
     for axis, ctas in enumerate(document.cluster):
         if ctas < 1:
             yield f"cluster[{axis}]", f"there is at least 1 CTA, not {ctas}"
@@ -66,6 +67,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
         for i, item in enumerate(getattr(document, field)):
             if not item.name:
                 yield f"{field}[{i}].name", f"a {what} needs a name"
+            yield from _printable(f"{field}[{i}].name", item.name)
             if item.name in names:
                 yield (
                     f"{field}[{i}].name",
@@ -80,6 +82,7 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
                     f"resources[{i}].works[{j}].role",
                     f'a role is "producer" or "consumer", not {work.role!r}',
                 )
+            yield from _delivered(f"resources[{i}].works[{j}]", work.tx)
         yield from _stages(f"resources[{i}].pipeline", resource.pipeline)
         for j, stride in enumerate(resource.pipeline.interleave if resource.pipeline else ()):
             if isinstance(stride, int) and not 1 <= stride <= MAX_WARPS:
@@ -98,8 +101,21 @@ def _problems(document: Document) -> Iterator[tuple[str, str]]:
     yield from _doubled("tasks", "task", [t.name for t in document.tasks])
     if "" in [t.name for t in document.tasks]:
         yield f"tasks[{[t.name for t in document.tasks].index('')}].name", "a task needs a name"
+    for i, task in enumerate(document.tasks):
+        yield from _printable(f"tasks[{i}].name", task.name)
     yield from _kernel(document)
     yield from _references(document, names)
+
+
+def _printable(path: str, name: str) -> Iterator[tuple[str, str]]:
+    """Names stand in reports, tables and generated code: in one line, as they are."""
+    if not name.isprintable():
+        yield path, f"a name has no line breaks and control characters; rename {name!r:.60}"
+
+
+def _delivered(path: str, tx: int | None) -> Iterator[tuple[str, str]]:
+    if tx is not None and tx < 0:
+        yield f"{path}.tx", f"a copy delivers 0 bytes or more, not {tx}"
 
 
 def _stages(path: str, staged: Pipeline | Storage | Mbarrier | None) -> Iterator[tuple[str, str]]:
@@ -169,6 +185,7 @@ def _references(document: Document, names: dict[str, str]) -> Iterator[tuple[str
             if node.id in ids:
                 yield f"{path}.id", f"{node.id!r} is already the id of another op; give it one of its own"
             ids.add(node.id)
+            yield from _printable(f"{path}.id", node.id)
             if isinstance(node, Op):
                 yield from _target(path, node, names)
                 yield from _computed(path, node)
@@ -209,8 +226,10 @@ def _computed(path: str, op: Op) -> Iterator[tuple[str, str]]:
         yield from _operators(f"{path}.{field}", expression)
         if field == "count" and op.kind not in PARITIES:
             yield f"{path}.count", f"the count of {op.kind.value} is a number, not {expression}"
-    if isinstance(op.count, int) and op.count < 0 and op.kind not in PARITIES:
-        yield f"{path}.count", f"the count of {op.kind.value} is 0 or more, not {op.count}"
+    least = int(op.kind is OpKind.MBARRIER_ARRIVE)  # PTX ISA, mbarrier.arrive: the range of a pending count, from 1 on
+    if isinstance(op.count, int) and op.count < least and op.kind not in PARITIES:
+        yield f"{path}.count", f"the count of {op.kind.value} is {least} or more, not {op.count}"
+    yield from _delivered(path, op.tx)
 
 
 def _resource(path: str, name: str, names: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -100,6 +100,8 @@ def _verify(
         search.first.seen(search.collector)
         search.explore()
     search.reason = search.reason or "; ".join(unmodelled(document))
+    if not document.tasks:
+        search.reason = search.reason or "there is no task to look at"
     rows = _without_consequences(search)
     verdict = "safe"
     if any(f.severity is Severity.ERROR for f in rows):
@@ -323,7 +325,8 @@ class _Search:
         if self.reason:
             return Scope("incomplete", counts, "warp", self.reason)
         if self.proof is not None:
-            return Scope("all", counts, "warp", self.proof)
+            idle = "" if self.events else "nothing was executed: no task has an op that acts"
+            return Scope("all", counts, "warp", self.proof or idle)
         return Scope("listed", counts, "warp", "; ".join(self._limits()))
 
     def _limits(self) -> Iterator[str]:

@@ -24,6 +24,13 @@ def text(what: str, value: Any) -> str:
     return str(value)
 
 
+def name(what: str, value: Any) -> str:
+    """``value``, if it is text that can be shown in one line; "" is none."""
+    if text(what, value) and not value.isprintable():
+        raise refuse(f"{what} must be printable, without line breaks and control characters, not {shown(value)}")
+    return str(value)
+
+
 def optional_text(what: str, value: Any) -> str | None:
     """As `text`; None stays None."""
     return None if value is None else text(what, value)

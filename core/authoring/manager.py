@@ -17,6 +17,7 @@ from .assembly import assemble, checked_graph
 from .errors import ScheduleError, refuse
 from .frames import caller
 from .given import listed, shown, text
+from .given import name as checked_name
 from .integers import integer, optional_integer
 from .memory import SmemAllocator, TmemAllocator
 from .resources import MemoryResource
@@ -100,7 +101,7 @@ class TaskManager:
             resources,
             symbols,
             Document(
-                name=text("name of the schedule", name) or (kernel.name if kernel else _file_stem()),
+                name=checked_name("name of the schedule", name) or (kernel.name if kernel else _file_stem()),
                 kernel=kernel,
                 smem_capacity=optional_integer("smem_capacity_bytes", smem_capacity_bytes),
                 tmem_capacity=optional_integer("tmem_capacity_columns", tmem_capacity_columns),

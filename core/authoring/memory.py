@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from ..limits import MAX_BYTES
 from .errors import refuse
-from .given import listed, text
+from .given import listed
+from .given import name as checked_name
 from .integers import integer
 
 A = TypeVar("A", "SmemAllocation", "TmemAllocation")
@@ -27,7 +28,7 @@ class SmemAllocation:
     copies: int = field(init=False, default=1)  # stages, where the size is that of one stage
 
     def __post_init__(self) -> None:
-        text("name of an allocation", self.name)
+        checked_name("name of an allocation", self.name)
         if self.dtype is not None and self.size_bytes == 0:
             count = integer(f"count of {self.name!r}", self.count, 0)
             self.size_bytes = count * int(self.dtype.width) // 8
@@ -46,7 +47,7 @@ class TmemAllocation:
     owner: Any = field(init=False, default=None, repr=False)  # the resource that it is given to
 
     def __post_init__(self) -> None:
-        text("name of an allocation", self.name)
+        checked_name("name of an allocation", self.name)
         self.num_columns = integer(f"num_columns of {self.name!r}", self.num_columns, 0, MAX_BYTES)
 
 

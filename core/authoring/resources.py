@@ -14,6 +14,7 @@ from .calls import call_work, pipeline_op
 from .errors import refuse
 from .frames import caller
 from .given import listed, mapping, shown, text
+from .given import name as checked_name
 from .integers import integer, optional_integer
 from .memory import SmemAllocation, TmemAllocation
 from .pipelines import PipelineConfig
@@ -106,7 +107,7 @@ class MemoryResource(metaclass=ResourceType):
             allocation.owner = self
 
     def _check_given(self) -> None:
-        text("name of a resource", self.name)
+        checked_name("name of a resource", self.name)
         of = f" of {self.name!r}" if self.name else ""
         config = self.pipeline_config
         if config is not None and not isinstance(config, PipelineConfig | Pipeline):

@@ -11,7 +11,8 @@ from ..limits import MAX_STAGES
 from .ctas import ctas
 from .errors import refuse
 from .frames import caller, stored_as
-from .given import flag, optional_text
+from .given import flag
+from .given import name as checked_name
 from .integers import integer, optional_integer
 from .recording import CapturedOp, active, recorder
 from .runtime import RunTimeInteger, run_time_integer
@@ -29,7 +30,7 @@ class Named:
     document_name = True
 
     def __init__(self, name: str | None, fallback: str) -> None:
-        self.name = optional_text("name", name)
+        self.name = None if name is None else checked_name("name of a barrier or group", name)
         self.parameter: str | None = None  # of the schedule function that it was first passed to
         self.fallback = fallback
         self.source = caller().source
@@ -127,7 +128,7 @@ class MBarrier(Named):
     def arrive(self, count: int | None = 1, stage: Place = None, cta: Any = None) -> None:
         """``count`` arrivals by each warp that gets here (32: every lane arrives). ``cta``: on the mbarrier of that CTA
         of the cluster (a rank or several, "peer", "all")."""
-        optional_integer("mbarrier_arrive(): count", count, 0, MAX_COUNT)
+        optional_integer("mbarrier_arrive(): count", count, 1, MAX_COUNT)
         self._record(OpKind.MBARRIER_ARRIVE, stage, cta, count=count)
 
     def expect_tx(self, bytes: int | None, stage: Place = None, cta: Any = None) -> None:

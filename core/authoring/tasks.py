@@ -9,7 +9,7 @@ from ..document import Source
 from ..limits import MAX_WARPS
 from .errors import refuse
 from .frames import caller
-from .given import text
+from .given import name as checked_name
 from .integers import integer, optional_integer
 from .resources import MemoryResource
 from .schedules import Schedule
@@ -58,7 +58,7 @@ class Task:
         self.schedule = schedule
         self.num_registers = optional_integer("num_registers", num_registers)
         self.run_only_on_cta_id = optional_integer("run_only_on_cta_id", run_only_on_cta_id)
-        self.name = text("name of a task", name) or schedule.name
+        self.name = checked_name("name of a task", name) or schedule.name
         self.is_named = bool(name)
         self.source: Source = caller().source
 

@@ -120,6 +120,8 @@ def work_spec(
     if params is not None and not isinstance(params, dict):
         raise ValueError(f"params is a dict of the stock body's parameters, not {params!r:.60}")
     stock |= params or {}
+    if tx is not None and (index_of(tx) is None or tx < 0):
+        raise ValueError(f"tx is the bytes that a copy delivers, 0 or more, not {tx!r:.60}")
     several = returns if isinstance(returns, tuple | list) else (returns,)
     return WorkSpec(
         name=function.__name__,

@@ -299,7 +299,7 @@ class SetDocument(Edit):
                 for name in (name for name in value if name in made):
                     raise EditError(f"{name} is made from {made[name]}: it is no root of the graph")
             case "name" | "target":
-                need(text(value) and bool(value), self.field, "a word", value)
+                need(text(value) and bool(value) and value.isprintable(), self.field, "a word", value)
             case _:
                 raise EditError(f"a document has no field {self.field} that can be set")
         return replace(document, **{self.field: value})

@@ -92,6 +92,8 @@ class SetField(Edit):
             raise EditError(f"{self.field} of {self.id} must be {words}, not {self.value!r}")
         if self.field == "count" and isinstance(self.value, Expression) and place.node.kind not in PARITIES:
             raise EditError(f"count of {self.id} must be a number known beforehand, not {self.value}")
+        if self.field == "count" and self.value == 0 and place.node.kind is OpKind.MBARRIER_ARRIVE:
+            raise EditError(f"count of {self.id} must be 1 or more: no arrival is none")
         if isinstance(place.node, Loop) and self.field == "var":
             document = _follow_loop(document, place, self.value)
         if isinstance(place.node, Loop) and self.field == "kind":

@@ -83,6 +83,11 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
         notes.append(f"a fence by {run.task(y.stream)} orders only its own warp's accesses")
     if (lane := _lane_fence(run, pair)) and not x.event.lane:
         notes.append(f"{lane} is executed by one elected lane and orders only what that lane has accessed")
+    if (reader := _silent_reader(run, x)) is not None:
+        notes.append(
+            f"{reader.name} of {x.access.resource} is taken to read the stage by threads; if it only describes it to an "
+            "engine, say view=True on its consumer_work"
+        )
     if assumed:
         notes.append(
             f"{x.access.resource} declares no storage: that the threads read all of the stage is assumed"
@@ -105,6 +110,13 @@ def finding_of(run: Run, pair: Pair, code: str, name: str, *more: str) -> Findin
             [(y.stream, y.index, "")],
         ),
     )
+
+
+def _silent_reader(run: Run, x: Record) -> Work | None:
+    """The consumer work of a read, where it says neither by which engine it reads nor that it makes a view."""
+    work = _work(run, x)
+    silent = work is not None and work.role == "consumer" and work.engine is None and not work.view
+    return None if x.access.write or not silent else work
 
 
 def _trusted(run: Run, pair: Pair) -> bool:

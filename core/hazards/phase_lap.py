@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..arrivals import producer_signal
 from ..describe import phase
-from ..document import Signal
-from ..findings import Finding
+from ..document import Document, Op, OpKind, Signal, Task
+from ..edits import SetTask
+from ..findings import Finding, Fix
 from ..program import EventKind
+from ..routes import TMA
 from ..run import Run, agent_name, join_clocks, prefix_steps
+from ..tree import find_node, find_resource
 from .base import Hazard, error, unique
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
 from .nearby import nearby
@@ -44,6 +48,11 @@ def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other, pas
     notes = ["the parity bit has then come round again: the wait blocks although its phase is over"]
     last = [(w, j, f"waits for {phase(generation)} of {name}, which is over")]
     clock = join_clocks(run, (w, j, base))
+    if _copying_task(run.document, ops[0]) is not None and run.program.streams[w].warp:
+        notes.append(
+            f"only the first warp of {run.task(w)} issues its copies, the others just wait: give {run.task(w)} one warp, or "
+            "put the bracket in elect_warp(0)"
+        )
     if other is not None:
         ops.append(run.event(*other).op)
         notes.insert(0, f"{agent_name(run, other[0])} does not wait for it before {run.event(*other).op}")
@@ -60,6 +69,24 @@ def _finding(run: Run, w: int, j: int, b: int, generation: int, base, other, pas
         notes=tuple(notes),
         witness=prefix_steps(run, clock, last),
     )
+
+
+def _copying_task(doc: Document, op_id: str) -> Task | None:
+    """The task of several warps whose op ``op_id`` acquires a stage for copies, which its first warp issues."""
+    found = find_node(doc, op_id)
+    acquires = found is not None and isinstance(found.node, Op) and found.node.kind is OpKind.ACQUIRE
+    resource = find_resource(doc, found.node.target) if acquires else None
+    if resource is None or resource.pipeline is None or producer_signal(doc, resource) != TMA:
+        return None
+    return next((t for t in doc.tasks if t.name == found.task.name and t.num_warps > 1), None)
+
+
+def repair(doc: Document, finding: Finding) -> Iterator[Fix]:
+    """One warp for a task whose others only wait; else what stands nearby."""
+    task = _copying_task(doc, finding.ops[0])
+    if task is not None:
+        yield Fix(f"give {task.name} one warp", (SetTask(task.name, "num_warps", 1),))
+    yield from nearby(doc, finding)
 
 
 def _led(signal: Signal):
@@ -81,5 +108,5 @@ HAZARD = Hazard(
     bad=_led(Signal.LEADER),
     good=_led(Signal.WARP),
     examine=examine,
-    repair=nearby,
+    repair=repair,
 )

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import forms_of_pairs as pairs
 import more_forms as more
+from forms_of_loops import LOOPS
+from forms_of_memory import MEMORY
 from forms_of_variants import VARIANTS
 from kit import K, channel, ring, tests_of
 
@@ -265,7 +267,7 @@ P = (
     Form("P28", "two iterations", "WD402", memory.TestP28.schedule),
     Form("P28", "at most one", SAFE, memory.TestP28.schedule, False, trips=(("end", (0, 1, 2)),)),
 )
-FORMS = C + P + tuple(Form(*row) for row in VARIANTS)
+FORMS = C + P + tuple(Form(*row) for row in (*VARIANTS, *LOOPS, *MEMORY))
 
 
 def tensor_map(other: bool, meet: bool = False) -> Document:

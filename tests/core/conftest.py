@@ -13,9 +13,10 @@ from warpdraft.core.consistency import PARITIES, TARGET_OF
 from warpdraft.core.expressions import OPERATORS, LoopVariable, Operation, Symbol
 
 TEXT = st.text(max_size=6)
+PRINTABLE = st.characters(exclude_categories=["C", "Z"])  # what `str.isprintable` takes, but for the space
 NAME = st.one_of(
     st.sampled_from(["a", "load", "class", "smem.a", "tiles", "build", "x_2", "x"]),
-    st.text(min_size=1, max_size=4),
+    st.text(PRINTABLE, min_size=1, max_size=4),
 )
 IDENTIFIER = st.from_regex(r"[a-z][a-z0-9_]{0,4}", fullmatch=True).filter(lambda s: not keyword.iskeyword(s))
 WORK_NAME = IDENTIFIER.filter(is_work_name)
@@ -154,7 +155,8 @@ def ops(draw, names):
         op = with_(op, target=draw(st.sampled_from(names[TARGET_OF[kind]])))
     lives = kind in (d.OpKind.MBARRIER_INIT, d.OpKind.MBARRIER_INVAL)
     if kind.value.startswith(("group_wait", "mbarrier")) and not lives:
-        op = with_(op, count=draw(COUNT))
+        least = int(kind is d.OpKind.MBARRIER_ARRIVE)
+        op = with_(op, count=draw(st.none() | st.integers(least, 9)))
     if kind.value.startswith("mbarrier"):
         op = with_(op, stage=draw(PLACE))
         if kind not in PARITIES and not lives:
@@ -298,7 +300,7 @@ def documents(draw):
     graph = draw(several(edges)) if resources else ()
     alone = [r.name for r in resources if r.name not in {e.downstream for e in graph}]
     return d.Document(
-        name=draw(st.text(min_size=1, max_size=5)),
+        name=draw(st.text(PRINTABLE, min_size=1, max_size=5)),
         target=draw(st.sampled_from(["sm_90a", "sm_100a"])),
         cluster=draw(st.tuples(STAGES, STAGES, STAGES)),
         symbols=tuple(draw(st.permutations(SYMBOLS))),

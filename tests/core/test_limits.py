@@ -100,6 +100,13 @@ def test_long_loops_take_no_time(name):
     assert (report.verdict, report.scope.kind) == ("safe", "all"), report.scope
 
 
+def test_nothing_to_check():
+    """Nothing is safe about no task at all; tasks without ops can only break rules on sizes, and the verdict says so."""
+    none, idle = verify(document("empty")), verify(document("idle", task("t", 0, 1)))
+    assert (none.verdict, none.scope.reason) == ("incomplete", "there is no task to look at")
+    assert (idle.verdict, idle.scope.kind) == ("safe", "all") and "nothing was executed" in idle.scope.reason
+
+
 def test_many_warps_are_an_error_at_once():
     report = verify(copy(warps=1_000_000))
     assert [f.code for f in report.errors] == ["WD605"]
@@ -110,9 +117,7 @@ def test_who_has_no_time_left_is_not_stuck(monkeypatch, turns):
     """An execution that is cut short anywhere shows no deadlock, and no wrong parity."""
     left = count(turns, -1)
     for module in ("clocks", "sweep"):
-        monkeypatch.setattr(
-            f"warpdraft.core.{module}.perf_counter", lambda: 0.0 if next(left) > 0 else inf
-        )
+        monkeypatch.setattr(f"warpdraft.core.{module}.perf_counter", lambda: 0.0 if next(left) > 0 else inf)
     ready, taken = Mbarrier("ready", 1), Mbarrier("taken", 1)
     schedule = document(
         "handed over, with written parities",

@@ -1,9 +1,23 @@
-"""Waits on an explicit parity (WD204): repeated ones are right where nothing can have come in between."""
+"""Waits on an explicit parity (WD204): repeated ones are right where nothing can have come in between. Laps (WD205)."""
 
 import pytest
 
 from warpdraft.core.document import Mbarrier
-from warpdraft.core.hazards.examples import document, mbar_arrive, mbar_wait, task
+from warpdraft.core.fixes import applied, fixes_for
+from warpdraft.core.hazards.examples import (
+    acquire,
+    commit,
+    document,
+    fence,
+    loop,
+    mbar_arrive,
+    mbar_wait,
+    release,
+    ring,
+    task,
+    wait,
+    work,
+)
 from warpdraft.core.verify import verify
 
 
@@ -97,3 +111,20 @@ def test_a_lap_is_no_wrong_parity():
         symbols=(),
     )
     assert "WD205" in codes(schedule) and "WD204" not in codes(schedule)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_warps_that_wait_while_another_copies(warps):
+    """Copies are issued by a task's first warp; nothing keeps the others from being lapped, and one warp is enough."""
+    schedule = document(
+        "copy",
+        task("load", 0, warps, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(),),
+    )
+    report = verify(schedule)
+    assert {f.code for f in report.findings} == (set() if warps == 1 else {"WD205"})
+    for found in report.errors:
+        assert any("only the first warp of load issues its copies" in note for note in found.notes)
+        (fix, *_) = fixes_for(schedule, found, before=report)
+        assert fix.title == "give load one warp" and verify(applied(schedule, fix)).verdict == "safe"

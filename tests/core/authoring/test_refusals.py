@@ -174,6 +174,9 @@ def test_blocks_that_are_never_entered():
         ),
         (lambda r, k: domain_loop(k), "<loop k>, which is known only at run time"),
         (lambda r, k: MBarrier("b").arrive(0.5), "count must be an integer known at capture"),
+        (lambda r, k: MBarrier("b").arrive(0), "count must be 1 or more, not 0"),
+        (lambda r, k: MBarrier("a\nb"), "must be printable, without line breaks"),
+        (lambda r, k: NamedBarrier(1, 32, "\x1b[31m"), "must be printable"),
     ],
 )
 def test_arguments_that_mean_nothing(body, words):
@@ -192,7 +195,11 @@ def test_managers_tasks_and_pipelines():
     assert "a dimension of cluster" in refusal(lambda: manager(cluster=(1, 1, 1.5)))
     assert "tasks must be a list of tasks" in refusal(lambda: TaskManager([one], {}))
     assert "smem_capacity_bytes" in refusal(lambda: manager(smem_capacity_bytes=2.5))
+    assert "name of the schedule must be printable" in refusal(lambda: manager(name="a\tb"))
     play = captured(lambda r, k: None)
+    assert "name of a task must be printable" in refusal(
+        lambda: Task([], [], 0, 1, schedule=play, name="a\x00b")
+    )
     assert "warp_idx must be an integer" in refusal(lambda: Task([], [], 0.5, 1, schedule=play))
     assert "src_resources must be a list" in refusal(lambda: Task(one, [], 0, 1, schedule=play))
     assert "'TmaTma' is not one of AsyncAsync" in refusal(lambda: PipelineConfig(2, pipeline_type="TmaTma"))
