@@ -32,6 +32,8 @@ def known_target(target: str) -> bool:
 
 def _reasons(document: Document) -> Iterator[str]:
     yield from document.gaps
+    if not document.tasks:
+        yield "there is no task to look at"
     if document.target not in CHECKED:
         yield f"target {document.target} is not modelled, only {' and '.join(CHECKED)}"
     size = prod(document.cluster)

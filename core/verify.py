@@ -100,8 +100,6 @@ def _verify(
         search.first.seen(search.collector)
         search.explore()
     search.reason = search.reason or "; ".join(unmodelled(document))
-    if not document.tasks:
-        search.reason = search.reason or "there is no task to look at"
     rows = _without_consequences(search)
     verdict = "safe"
     if any(f.severity is Severity.ERROR for f in rows):
@@ -277,9 +275,7 @@ class _Search:
         peeked = with_true_peeks(run.program) if machine.peeks else None
         if peeked is not None:
             run = execute_program(machine, peeked, patterns, self.deadline)
-            self._in_all_orders(
-                run, machine, patterns, case, (*notes, "where the peek before has said yes")
-            )
+            self._in_all_orders(run, machine, patterns, case, (*notes, "where the peek before has said yes"))
 
     def _in_all_orders(
         self, run: Run, machine: Machine, patterns: Patterns, case: Values, notes: tuple[str, ...]
@@ -299,13 +295,11 @@ class _Search:
             self._collect(other, case, ahead, lapped)
 
     def _collect(
-        self,
-        run: Run,
-        case: Values,
-        notes: tuple[str, ...],
-        lapped: Container[tuple[str, ...]] = (),
+        self, run: Run, case: Values, notes: tuple[str, ...], lapped: Container[tuple] = ()
     ) -> list[Finding]:
-        if run.execution.stopped == "time":  # who has not gone on is not stuck: half an execution shows nothing
+        if (
+            run.execution.stopped == "time"
+        ):  # who has not gone on is not stuck: half an execution shows nothing
             self.reason = OUT_OF_TIME
             return []
         found = [finding for examine in EXAMINE for finding in examine(run)]
