@@ -6,29 +6,25 @@ happens-before; what it calls wrong it has reached.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
+
+from persistent import Alone
 
 from warpdraft.core import phases
 from warpdraft.core.document import Engine
-from warpdraft.core.program import Event, EventKind, Program
+from warpdraft.core.program import Access, Event, EventKind, Program
 
 GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 MMA, CP, SHIFT = Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT
 TENSOR = (MMA, CP, SHIFT)  # what a tcgen05.commit waits for
 PIPELINED = ((CP, MMA), (SHIFT, MMA), (MMA, SHIFT), (SHIFT, CP))  # PTX ISA, "Pipelined tcgen05 instructions"
+SELDOM = 50  # states between two looks at the outcome
 READ_DONE = 1  # of a bulk store: its source is free
 BEHIND = (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
-QUIET = (
-    EventKind.WORK,
-    EventKind.FENCE,
-    EventKind.SYNC_WARP,
-    EventKind.GROUP_COMMIT,
-    EventKind.GROUP_WAIT,
-    EventKind.GROUP_WAIT_READ,
-    EventKind.DRAIN,
-)
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
@@ -65,18 +61,25 @@ class Outcome:
         late = any(max(c) > min(self.passed.get(key, {max(c)})) for key, c in self.attempted.items())
         return several or late or self.alias or self.split or self.over_arrival or len(self.final) > 1
 
+    @property
+    def wrong(self) -> bool:
+        """Whether some interleaving hangs, races, or does something else than another one."""
+        return self.deadlock or bool(self.races) or self.undetermined
+
 
 class Explorer:
-    """Depth-first over all states. A step that nothing else can tell of is taken before all others (an ample set of one:
-    Clarke, Grumberg and Peled, Model Checking, chapter 10; there is no cycle, since every event happens once)."""
+    """Depth-first over all states. A step that nothing else depends on is taken before all others (`persistent`)."""
 
-    def __init__(self, program: Program, cap: int = 60_000, every: bool = False) -> None:
-        """``every``: also the orders of steps that nothing else can tell of."""
-        self.program, self.cap, self.every = program, cap, every
+    def __init__(self, program: Program, cap: int = 60_000, every: bool = False, first: bool = False) -> None:
+        """``every``: also the orders of steps that nothing else depends on. ``first``: until something is wrong."""
+        self.program, self.cap, self.every, self.first = program, cap, every, first
         self.events = [s.events for s in program.streams]
         self.groups = [_groups(events) for events in self.events]
-        self.quiet = [[self._is_quiet(w, e) for e in events] for w, events in enumerate(self.events)]
-        self.outcome = Outcome()
+        self.arrived = [
+            [0, *accumulate(e.kind is EventKind.CLUSTER_ARRIVE for e in events)] for events in self.events
+        ]
+        self.outcome, self.raced = Outcome(), {}
+        self.alone = Alone(self)
 
     def run(self) -> Outcome:
         """Visits every reachable state, up to the cap."""
@@ -92,6 +95,8 @@ class Explorer:
             self.outcome.states += 1
             if self.outcome.states > self.cap:
                 self.outcome.capped = True
+                return self.outcome
+            if self.first and self.outcome.states % SELDOM == 0 and self.outcome.wrong:
                 return self.outcome
             self._look(state)
             successors = [s for s in self._steps(state)]
@@ -110,23 +115,33 @@ class Explorer:
 
     # -- what a state shows ---------------------------------------------------------------------------------------------
     def _look(self, state: State) -> None:
-        active = []
+        active = [*state.flying]
         for w, i in enumerate(state.at):
             if i < len(self.events[w]):
                 event = self.events[w][i]
                 if event.kind is EventKind.WAIT:
                     self._attempt(state, w, i, event)
-                active += [(w, i, a, False) for a in event.accesses]
-        for w, i, stage in state.flying:
-            event = self.events[w][i]
-            active += [(w, i, a, True) for a in event.accesses if a.write or stage != READ_DONE]
+                if event.accesses:
+                    active.append((w, i, 0))
         for n, x in enumerate(active):
             for y in active[n + 1 :]:
-                if self._conflict(x, y):
-                    self.outcome.races.add(frozenset(((x[0], x[1]), (y[0], y[1]))))
+                if self._race(x, y):
+                    self.outcome.races.add(frozenset((x[:2], y[:2])))
+
+    def _race(self, x: tuple[int, int, int], y: tuple[int, int, int]) -> bool:
+        """Whether two events that are under way at once, or about to be, race."""
+        found = self.raced.get((x, y))
+        if found is None:
+            found = self.raced[x, y] = any(
+                self._conflict((*x[:2], a), (*y[:2], b)) for a in self._active(*x) for b in self._active(*y)
+            )
+        return found
+
+    def _active(self, w: int, i: int, stage: int) -> list[Access]:
+        return [a for a in self.events[w][i].accesses if a.write or stage != READ_DONE]
 
     def _conflict(self, x, y) -> bool:
-        (w, i, a, _), (u, j, b, _) = x, y
+        (w, i, a), (u, j, b) = x, y
         if (w, i) == (u, j) or not (a.write or b.write) or a.space != b.space:
             return False
         if a.low >= b.high or b.low >= a.high:
@@ -155,38 +170,15 @@ class Explorer:
         self.outcome.attempted.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
 
     # -- steps ----------------------------------------------------------------------------------------------------------
-    def _is_quiet(self, w: int, event: Event) -> bool:
-        """Whether other streams cannot tell when ``event`` happens: it touches no barrier, and no bytes that they touch, too
-        (what its own asynchronous ops do to them shows in the state before)."""
-        if event.kind not in QUIET:
-            return False
-        others = [a for u, events in enumerate(self.events) if u != w for e in events for a in e.accesses]
-        return not any(_meet(a, b) and (a.write or b.write) for a in event.accesses for b in others)
-
     def _steps(self, state: State):
-        alone = [] if self.every else self._quiet_step(state)
-        if alone:
-            yield from alone
+        if not self.every:
+            yield from self.alone.successors(state)
             return
         for w, i in enumerate(state.at):
             if i < len(self.events[w]):
                 yield from self._warp(state, w, i, self.events[w][i])
         for place, (w, i, stage) in enumerate(state.flying):
             yield from self._complete(state, place, w, i, stage)
-
-    def _quiet_step(self, state: State) -> list[State]:
-        """A step that may be taken before all others; none if there is no such step."""
-        for w, i in enumerate(state.at):
-            if i < len(self.events[w]) and self.quiet[w][i]:
-                alone = [*self._warp(state, w, i, self.events[w][i])]
-                if alone:
-                    return alone
-        for place, (w, i, stage) in enumerate(state.flying):
-            if stage == READ_DONE and not any(a.write for a in self.events[w][i].accesses):
-                alone = [*self._complete(state, place, w, i, stage)]
-                if alone:
-                    return alone
-        return []
 
     def _warp(self, state: State, w: int, i: int, event: Event):
         kind = event.kind
@@ -238,16 +230,15 @@ class Explorer:
                 left = phases.Pool(pool.spare - event.bytes)
                 yield _advance(state, w)._replace(barriers=_put(state.barriers, event.barrier, left))
         elif kind is EventKind.CLUSTER_WAIT:
-            if self._cluster_is_in(state, event):
+            if self._cluster_is_in(state.at, event):
                 yield _advance(state, w)
         else:
             yield _advance(state, w)
 
-    def _cluster_is_in(self, state: State, event: Event) -> bool:
+    def _cluster_is_in(self, at: Sequence[int], event: Event) -> bool:
         """Whether every warp has arrived at the cluster's barrier often enough, or has exited."""
-        for at, events in zip(state.at, self.events, strict=True):
-            arrived = sum(e.kind is EventKind.CLUSTER_ARRIVE for e in events[:at])
-            if at < len(events) and arrived <= event.number:
+        for i, events, arrived in zip(at, self.events, self.arrived, strict=True):
+            if i < len(events) and arrived[i] <= event.number:
                 return False
         return True
 
@@ -380,6 +371,7 @@ def _put(items: tuple, place: int, value) -> tuple:
     return (*items[:place], value, *items[place + 1 :])
 
 
-def explore(program: Program, cap: int = 60_000, every: bool = False) -> Outcome:
-    """All interleavings of ``program``; ``every``: also those that nothing can tell from another one."""
-    return Explorer(program, cap, every).run()
+def explore(program: Program, cap: int = 60_000, every: bool = False, first: bool = False) -> Outcome:
+    """All interleavings of ``program``; ``every``: also those that nothing can tell from another one; ``first``: as many as
+    it takes to see that something is wrong."""
+    return Explorer(program, cap, every, first).run()

@@ -268,8 +268,8 @@ def mutate(streams: list[list[Event]], counts: list[int], rng: random.Random) ->
         case 5:
             if e.bytes:
                 events[i] = e._replace(bytes=rng.choice((0, 1, 2, 3)))
-            elif e.barrier >= 0:
-                events[i] = e._replace(barrier=rng.randrange(len(counts)))
+            elif 0 <= e.barrier < len(counts):  # another mbarrier; named ones come behind
+                events[i] = e._replace(barrier=rng.randrange(len(counts)), also=())
         case 6:
             if e.kind is EventKind.WAIT and e.number is not None:
                 events[i] = e._replace(number=None, parity=e.number & 1)

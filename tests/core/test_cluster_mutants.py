@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from test_against_explorer import disagreement, dump
+from against_explorer import disagreement, dump
 from test_clusters import handshake, pair, shared_ring
 
 from warpdraft.core.document import Op

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from against_explorer import disagreement
 from explorer import explore
-from test_against_explorer import disagreement
 
 from warpdraft.core import store
 from warpdraft.core.arrivals import armed_bytes, empty_count, first_acquire, full_count

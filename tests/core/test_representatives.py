@@ -3,8 +3,8 @@
 import random
 
 import pytest
+from against_explorer import disagreement
 from schedules import random_schedule
-from test_against_explorer import disagreement
 
 from warpdraft.core.clocks import Execution
 from warpdraft.core.fencing import judged

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from against_explorer import disagreement
 from explorer import explore
-from test_against_explorer import disagreement
 
 from warpdraft.core.document import Engine, NamedBarrier, OpKind, Work
 from warpdraft.core.hazards import self_edge, split_consumer
