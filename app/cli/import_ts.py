@@ -156,6 +156,7 @@ def _save(manager: Imported, path: str) -> None:
 
 
 def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[str], as_json: bool) -> None:
+    from warpdraft.backends.nvidia_ts.bounds import taken_apart
     from warpdraft.core.report import render_report
 
     if as_json:
@@ -165,6 +166,8 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
     parts = []
     for manager, report, path in zip(managers, reports, paths, strict=True):
         lines = [render_report(manager.document, report), f"  built at {manager.source}"]
+        apart = (taken_apart(manager.document, dict(f.case)) for f in report.errors)
+        lines += [f"  {words}" for words in filter(None, dict.fromkeys(apart))]
         if manager.opinion is not None:
             lines += opinion_lines(beside(manager.document, report, manager.opinion))
         lines += [f"  saved as {path}"] if path else []

@@ -97,10 +97,12 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A symbol: its least value ``min``, and the symbols that always have its value (``same_as``)."""
+    """A symbol: its least value ``min``, and the symbols that always have its value (``same_as``); or the formula of other
+    symbols that it ``equals``."""
 
     min: int | None = None
     same_as: tuple[str, ...] = ()
+    equals: Formula | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,7 @@ def _check_sync(sync: Sync, found: Annotations, where: str) -> None:
 
 TABLES = {"works": WorkAnnotation, "barriers": Barrier, "symbols": Bound}
 LISTS = {"reads": Access, "writes": Access, "sync": Sync}
-FORMULAS = ("stage", "offset", "bytes")
+FORMULAS = ("stage", "offset", "bytes", "equals")
 ENUMS = {"engine": Engine, "group": Engine, "op": OpKind}
 TEXTS = ("resource", "multicast", "at", "barrier", "iteration", "when", "unless")
 FLAGS = ("slices", "lane", "view", "touches_nothing", "only_sync")

@@ -28,14 +28,15 @@ from warpdraft.core.document import (
     Token,
     Work,
 )
-from warpdraft.core.expressions import Expression, LoopVariable, Symbol, evaluate
+from warpdraft.core.expressions import LoopVariable, evaluate
 from warpdraft.core.footprints import engine_of
 from warpdraft.core.tree import find_resource, find_work
 
 from .annotations import Access, AnnotationError, Annotations, Sync, WorkAnnotation
+from .bounds import names_of, with_bounds
 from .formulas import FormulaError, value_of
 from .ranges import footprint_of
-from .symbols import stated
+from .tokens import mixed_views
 
 BY_VIEW = (*READERS, Engine.TMA)  # engines whose reads last beyond the call
 
@@ -47,8 +48,9 @@ def apply_annotations(document: Document, annotations: Annotations) -> Document:
     """
     if not (annotations.works or annotations.barriers or annotations.symbols):
         return document
-    document = _with_symbols(document, annotations)
-    return _Application(document, annotations).document()
+    document = with_bounds(document, annotations.symbols)
+    made = _Application(document, annotations).document()
+    return replace(made, gaps=(*dict.fromkeys((*made.gaps, *mixed_views(made))),))
 
 
 def unknown_names(documents: Iterable[Document], annotations: Annotations) -> str:
@@ -59,36 +61,10 @@ def unknown_names(documents: Iterable[Document], annotations: Annotations) -> st
         if name not in works:
             return f'works."{name}": no such work; there are {", ".join(sorted(works))}'
     for name, bound in annotations.symbols.items():
-        for used in (name, *bound.same_as):
+        for used in (name, *names_of(bound)):
             if used not in symbols:
                 return f"symbols.{name}: no symbol {used!r}; there are {', '.join(sorted(symbols)) or 'none'}"
     return ""
-
-
-def _with_symbols(document: Document, annotations: Annotations) -> Document:
-    known = {s.name for s in document.symbols}
-    bounds = {n: b for n, b in annotations.symbols.items() if known.issuperset((n, *b.same_as))}
-    if not bounds:
-        return document
-    new = stated(document.symbols, bounds)
-
-    def bound(value):
-        if isinstance(value, Symbol):
-            return new.get(value.name, value)
-        if isinstance(value, Expression) and hasattr(value, "left"):
-            return replace(value, left=bound(value.left), right=bound(value.right))
-        return value
-
-    def body(nodes: Iterable[Node]) -> tuple[Node, ...]:
-        found = []
-        for n in nodes:
-            if isinstance(n, Loop):
-                n = replace(n, start=bound(n.start), stop=bound(n.stop), step=bound(n.step))
-            found.append(n if isinstance(n, Op) else replace(n, body=body(n.body)))
-        return tuple(found)
-
-    tasks = tuple(replace(t, body=body(t.body)) for t in document.tasks)
-    return replace(document, tasks=tasks, symbols=tuple(dict.fromkeys(new[s.name] for s in document.symbols)))
 
 
 class _Application:

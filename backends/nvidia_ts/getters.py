@@ -85,6 +85,8 @@ def _fields_read(code: CodeType, cls: type, depth: int) -> set[str] | None:
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if step.argval != me or not step.opname.startswith("LOAD_FAST"):
             continue
+        if following is not None and following.opname == "STORE_ATTR":
+            continue  # what it notes for others
         if following is None or following.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
             return None
         found.add(following.argval)
@@ -118,6 +120,9 @@ def _value(value: Any) -> Hashable:
     """Plain values by what they are, anything else by which it is."""
     if value is None or isinstance(value, bool | int | float | str | CodeType):
         return type(value), value
+    inner = getattr(value, "value", None)
+    if type(inner) in (bool, int, float):  # a DSL number, or a member of an enumeration
+        return type(value), inner
     if isinstance(value, tuple | list):
         return type(value), tuple(_value(v) for v in value)
     plain = getattr(inspect.unwrap(value), "__code__", None) if callable(value) else None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from warpdraft.core import ScheduleError, SmemAllocator, Task, TaskManager, TmemAllocator
-from warpdraft.core.authoring.recording import CapturedGuard, CapturedNode
+from warpdraft.core import PdlWaitBarrier, ScheduleError, SmemAllocator, Task, TaskManager, TmemAllocator
+from warpdraft.core.authoring.recording import CapturedGuard, CapturedNode, CapturedOp
 from warpdraft.core.authoring.schedules import Schedule
-from warpdraft.core.document import Document, GuardKind, Work
+from warpdraft.core.document import Document, GuardKind, OpKind, Work
 
 from .annotations import Annotations
 from .apply import apply_annotations
 from .errors import ImportRefused
-from .memory import declares_places, places
+from .memory import declares_places, needs_their_places, places, response_of
 from .resources import Resources
 from .symbols import Symbols
 from .tasks import TaskReader
@@ -60,6 +60,9 @@ class _Reader:
         self.manager, self.name, self.target, self.trace = manager, name, target, trace
         self.resources, self.symbols = Resources(trace), Symbols(trace)
         self.gaps: list[str] = []
+        self.waited: PdlWaitBarrier | None = None
+        for queue in (r for r in manager.resources if isinstance(r, task_scheduling().resources.WorkQueue)):
+            self.resources.responses[id(queue)] = response_of(queue, manager)
 
     def document(self) -> Document:
         manager = self.manager
@@ -70,16 +73,21 @@ class _Reader:
             self.resources[down]: [self.resources[up] for up in ups]
             for down, ups in manager.resource_dependency_graph.items()
         }
-        built = TaskManager(
-            tasks=list(self._tasks()),
-            resource_dependency_graph=graph,
-            smem_allocator=self._allocator(manager._smem_allocator, SmemAllocator),
-            tmem_allocator=self._allocator(manager._tmem_allocator, TmemAllocator),
-            name=self.name,
+        smem = self._allocator(manager._smem_allocator, SmemAllocator)
+        options = {
+            "tasks": list(self._tasks()),
+            "resource_dependency_graph": graph,
+            "smem_allocator": smem,
+            "tmem_allocator": self._allocator(manager._tmem_allocator, TmemAllocator),
+            "name": self.name,
             **({"target": self.target} if self.target else {}),
             **self._capacities(),
-        )
-        document, gaps = places(built.document, self.resources)
+        }
+        built = TaskManager(**options).document
+        if smem is not None and not smem.fixed and needs_their_places(built, manager._smem_allocator):
+            smem.fixed = True
+            built = TaskManager(**options).document
+        document, gaps = places(built, self.resources)
         return replace(document, gaps=(*dict.fromkeys((*self.gaps, *gaps)),))
 
     def _tasks(self) -> Iterator[Task]:
@@ -94,6 +102,8 @@ class _Reader:
                 known = self.trace.of(task)
                 readers.append(TaskReader(task, known, self.resources, self.symbols, before))
             body = [node for r in readers for node in self._body(r, len(readers) > 1)]
+            before = self._grid_waited_for(readers[0])
+            body = [op for _, op in before] + body
             self.gaps += [gap for r in readers for gap in r.gaps]
             registers = {t.num_registers for t in tasks}
             if len(registers) > 1:
@@ -103,7 +113,9 @@ class _Reader:
                 )
             name = "_then_".join(r.name for r in readers)
             made = Task(
-                src_resources=_each(self.resources[x] for t in tasks for x in t.src_resources),
+                src_resources=_each(
+                    (*(w for w, _ in before), *(self.resources[x] for t in tasks for x in t.src_resources))
+                ),
                 dst_resources=_each(self.resources[x] for t in tasks for x in t.dst_resources),
                 warp_idx=first,
                 num_warps=count,
@@ -115,6 +127,21 @@ class _Reader:
             made.source = self.trace.lines.get(id(tasks[0]))
             yield made
 
+    def _grid_waited_for(self, reader: TaskReader) -> list[tuple[Any, CapturedNode]]:
+        """The wait for the grid before, where the kernel does it ahead of all tasks (``assume_pdl_wait_completed``)."""
+        ts = task_scheduling().resources
+        barriers = (ts.PdlWaitBarrier, ts.PdlLaunchBarrier)
+        if not self.manager._assume_pdl_wait_completed:
+            return []
+        if not any(isinstance(r, barriers) for r in self.manager.resources):
+            return []
+        if self.waited is None:
+            theirs = [r for r in self.manager.resources if isinstance(r, ts.PdlWaitBarrier)]
+            self.waited = self.resources[theirs[0]] if theirs else PdlWaitBarrier(name="pdl_wait")
+        op = CapturedOp(reader.recorder._next(), OpKind.WORK, self.waited, None, None, implicit=True)
+        op.work = "wait_griddep"
+        return [(self.waited, op)]
+
     def _body(self, reader: TaskReader, several: bool) -> list[CapturedNode]:
         nodes, rank = reader.nodes(), reader.task.run_only_on_cta_id
         if not several or rank is None:
@@ -122,9 +149,17 @@ class _Reader:
         return [CapturedGuard(reader.recorder._next(), GuardKind.CTA_RANK, None, cta=rank, body=nodes)]
 
     def _allocator(self, theirs: Any, kind: type) -> Any:
-        if theirs is None:
+        scratch = self.resources.scratch if kind is SmemAllocator else []
+        if theirs is None and not scratch:
             return None
         ours = kind()
+        if theirs is None:
+            for allocation in scratch:
+                ours.add(allocation)
+            return ours
+        known = {(a.name, a.size_bytes) for a in theirs._allocations if kind is SmemAllocator}
+        for allocation in (a for a in scratch if (a.name, a.size_bytes) not in known):
+            ours.add(allocation)
         grouped = [[list(phase) for phase in group] for group in theirs._alias_groups]
         every = [*theirs._allocations, *(a for g in grouped for phase in g for a in phase)]
         for allocation in {id(a): a for a in every}.values():
@@ -146,7 +181,7 @@ class _Reader:
         return found
 
 
-def _each(items: Iterator[Any]) -> list[Any]:
+def _each(items: Iterable[Any]) -> list[Any]:
     return list({id(item): item for item in items}.values())
 
 

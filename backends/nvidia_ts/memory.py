@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from warpdraft.core.document import Document, Resource, Space, Storage
+from warpdraft.core.layout import layout, smem_capacity
+from warpdraft.core.schedulers import CLC, RESPONSE_BYTES
 
 from .resources import Resources
 
@@ -25,6 +27,25 @@ def places(document: Document, resources: Resources) -> tuple[Document, list[str
 def declares_places(resources: Resources) -> bool:
     """Whether some resource says where in shared memory it lies: then all places count."""
     return any(SPACES.get(space) is Space.SMEM for t in resources.theirs for space, _, _ in _ranges(t))
+
+
+def response_of(queue: Any, manager: Any) -> Any:
+    """The allocation that holds the responses to a dynamic queue: the only one of their size that no resource owns. None
+    where Task Scheduling is not told of it."""
+    allocator, config = manager._smem_allocator, queue.pipeline_config
+    if allocator is None or config is None or config.pipeline_type.value != CLC:
+        return None
+    owned = {id(a) for r in manager.resources for a in r.get_smem_requirements()}
+    loose = [a for a in allocator._allocations if id(a) not in owned and a.alignment >= RESPONSE_BYTES]
+    found = [a for a in loose if int(a.size_bytes) == RESPONSE_BYTES * int(config.num_stages)]
+    return found[0] if len(found) == 1 else None
+
+
+def needs_their_places(document: Document, allocator: Any) -> bool:
+    """Whether a layout of our own does not fit, and that of ``allocator``, which the kernel has, may."""
+    if allocator is None or not allocator._layout_computed:
+        return False
+    return layout(document).smem_bytes > smem_capacity(document) >= int(allocator.total_smem_bytes)
 
 
 def _ranges(theirs: Any) -> list[tuple[str, int, int]]:

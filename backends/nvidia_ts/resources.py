@@ -44,6 +44,8 @@ class Resources:
         self.trace = trace
         self.made: dict[int, Any] = {}
         self.allocations: dict[int, Any] = {}
+        self.responses: dict[int, Any] = {}  # by queue, the allocation of its slots
+        self.scratch: list[Any] = []
         self.theirs: list[Any] = []
         self._classes: dict[type, type] = {}
         self._names: dict[str, int] = {}
@@ -73,17 +75,18 @@ class Resources:
         cls = self._class(type(theirs), MemoryResource)
         smem = [self.allocation(a) for a in theirs.get_smem_requirements()]
         tmem = [self.allocation(a) for a in theirs.get_tmem_requirements()]
-        cls = type(
-            cls.__name__,
-            (cls,),
-            {
-                "__module__": cls.__module__,
-                "__qualname__": cls.__qualname__,
-                "get_smem_requirements": lambda self: smem,
-                "get_tmem_requirements": lambda self: tmem,
-            },
-        )
+        if smem and tmem:  # scratch beside tensor memory: a resource of its own, which annotations may name
+            self.scratch += smem
+            smem = []
+        cls = self._allocating(cls, smem, tmem)
         return cls(name=name, pipeline_config=config, is_barrier=bool(theirs.is_barrier))
+
+    @staticmethod
+    def _allocating(cls: type, smem: list[Any], tmem: list[Any]) -> type:
+        """``cls`` with what one of its resources allocates."""
+        hooks = {"get_smem_requirements": lambda self: smem, "get_tmem_requirements": lambda self: tmem}
+        named = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        return type(cls.__name__, (cls,), named | (hooks if smem or tmem else {}))
 
     def _name(self, theirs: Any) -> str:
         """Its name, with a number where another has it; of its class where it has none, as authoring calls it."""
@@ -97,8 +100,9 @@ class Resources:
         scheduler = TileSchedulerConfig(kind, said.tile_scheduler_params) if kind else TileSchedulerConfig()
         queues = sum(isinstance(r, WorkQueue) for r in self.made.values())
         tiles = symbol("tiles" if not queues else f"tiles_{queues + 1}")
-        cls = self._class(type(theirs), WorkQueue)
-        return cls(scheduler, tiles=tiles, name=name, pipeline_config=config)
+        cls, response = self._class(type(theirs), WorkQueue), self.responses.get(id(theirs))
+        slots = [] if response is None else [self.allocation(response)]
+        return self._allocating(cls, slots, [])(scheduler, tiles=tiles, name=name, pipeline_config=config)
 
     def allocation(self, theirs: Any) -> Any:
         """Ours for an allocation; an equal one where a resource makes it anew each time it is asked."""

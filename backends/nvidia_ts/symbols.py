@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from operator import index
 from typing import Any
 
 from warpdraft.core.expressions import Integer, Symbol
 
-from .annotations import AnnotationError, Bound
 from .getters import identity_of, least, name_of
 from .trace import Trace
 
@@ -89,18 +87,3 @@ def value_key(value: Any) -> Hashable:
     if owner is not None and number is not None:
         return "ssa", hash(owner), number
     return id(inner)
-
-
-def stated(symbols: tuple[Symbol, ...], bounds: dict[str, Bound]) -> dict[str, Symbol]:
-    """What each of ``symbols`` becomes by an annotation file. Raises AnnotationError for a name that is none of them."""
-    known = {s.name: s for s in symbols}
-    for name, bound in bounds.items():
-        for used in (name, *bound.same_as):
-            if used not in known:
-                listed = ", ".join(known) or "none"
-                raise AnnotationError(f"symbols.{name}: no symbol {used!r}; there are {listed}")
-    found = dict(known)
-    for name, bound in bounds.items():
-        kept = known[name] if bound.min is None else replace(known[name], min=bound.min)
-        found |= dict.fromkeys((name, *bound.same_as), kept)
-    return found

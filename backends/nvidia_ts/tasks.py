@@ -191,10 +191,7 @@ class TaskReader:
                         routes.append(Route(writer, variable, reader, box))
                         self._routed.setdefault(reader, {})[parameter] = (writer, variable)
         places = {e.slot: e.place for e in self.entries}
-        names, wrong = shared_names(routes, places)
-        for variable in dict.fromkeys(r.variable for r in wrong):
-            self.gaps.append(f"{self.name}: {variable} goes to readers whose mailboxes do not hold one value")
-        return names
+        return shared_names(routes, places)
 
     def _token(self, slot: tuple, variable: str) -> str:
         """The name of a value: of all that share it, the one that the first of them was given."""

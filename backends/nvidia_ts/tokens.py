@@ -8,9 +8,12 @@ may come between, all writers of it share one name.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
+
+from warpdraft.core.document import Document, Op, Token
+from warpdraft.core.tree import find_resource, find_work, ops_of
 
 Slot = Hashable
 Mailbox = tuple[int, str, str]  # reading resource, side, parameter
@@ -36,11 +39,10 @@ class Route:
     mailbox: Mailbox
 
 
-def shared_names(
-    routes: Sequence[Route], places: dict[Slot, Place]
-) -> tuple[dict[Written, Written], list[Route]]:
-    """Who stands for whom: by (call, variable), the first of those whose values have one name, itself where alone; and the
-    routes of which that is not true, because the value goes to readers by different mailboxes."""
+def shared_names(routes: Sequence[Route], places: dict[Slot, Place]) -> dict[Written, Written]:
+    """Who stands for whom: by (call, variable), the first of those whose values have one name, itself where alone. A value
+    that goes to readers by different mailboxes, which not all of these writers fill, has one name all the same
+    (`mixed_views`)."""
     written = {(r.writer, r.variable): (r.writer, r.variable) for r in routes}
 
     def root(of: Written) -> Written:
@@ -60,18 +62,30 @@ def shared_names(
             for r in found[1:]:
                 kept, other = first(root((found[0].writer, found[0].variable)), root((r.writer, r.variable)))
                 written[other] = kept
-    names = {of: root(of) for of in written}
-    return names, [
-        r
-        for found in boxes.values()
-        for r in found
-        if not _is_newest(
-            r.reader,
-            r.writer,
-            {of[0] for of in names if names[of] == names[r.writer, r.variable]} - {x.writer for x in found},
-            places,
-        )
-    ]
+    return {of: root(of) for of in written}
+
+
+def mixed_views(document: Document) -> Iterator[str]:
+    """Where a name may not be what a reader is given: views that several calls give one name, read by several mailboxes. Of
+    values that are no views nothing depends on whose they are; conditions take what was written last (`TaskReader`)."""
+    for task in document.tasks:
+        made: dict[str, list[Op]] = {}
+        for op in ops_of(task):
+            for name in op.results:
+                made.setdefault(name, []).append(op)
+        for name, ops in made.items():
+            works = [find_work(find_resource(document, o.target), o.work) for o in ops]
+            if len(ops) > 1 and any(w and w.view for w in works):
+                boxes = {box for o in ops_of(task) for box in _boxes(document, o, name)}
+                if len(boxes) > 1:
+                    yield f"{task.name}: {name} goes to readers whose mailboxes may not hold one view"
+
+
+def _boxes(document: Document, op: Op, name: str) -> Iterator[tuple[str, str, str]]:
+    work = find_work(find_resource(document, op.target), op.work)
+    for parameter, value in op.args:
+        if value == Token(name):
+            yield op.target, work.role if work else "", parameter
 
 
 def _is_newest(reader: Slot, writer: Slot, others: Set[Slot], places: dict[Slot, Place]) -> bool:

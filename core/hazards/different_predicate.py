@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..document import Document, Guard, GuardKind, Loop, Op
+from ..document import Document, Guard, GuardKind, Loop, Op, OpKind
 from ..findings import Finding
-from ..tree import Placed, placed, walk
+from ..tree import Placed, find_resource, find_work, placed, walk
 from .base import Hazard, error, listed, unique
 from .examples import acquire, channel, commit, document, guard, loop, queue, release, task, tiles, wait, work
 from .places import has_pipeline
@@ -16,18 +16,24 @@ Predicates = frozenset[str]  # empty: no tile is skipped
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Pipelines that tasks use under different predicates. A block of `when_false` of a predicate skips like `skippable`."""
+    """Pipelines that tasks use under different predicates. A block of `when_false` of a predicate skips like `skippable`.
+    Auxiliary works ask nothing of a pipeline, wherever they stand."""
     names = {n.skip_if for t in document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.skip_if}
     used: dict[str, dict[str, dict[Predicates, str]]] = {}  # pipeline -> task -> predicates -> first op
     for found in placed(document):
         in_tile = any(isinstance(p, Loop) and p.kind == "tile" for p in found.parents)
-        if isinstance(found.node, Op) and in_tile and has_pipeline(document, found.node.target):
+        if isinstance(found.node, Op) and in_tile and _uses_pipeline(document, found.node):
             tasks = used.setdefault(found.node.target, {}).setdefault(found.task.name, {})
             tasks.setdefault(_skipped_by(found, names), found.node.id)
     for name, tasks in used.items():
         each = {task: _together(predicates) for task, predicates in tasks.items()}
         if len(set(each.values())) > 1:
             yield _finding(name, tasks)
+
+
+def _uses_pipeline(document: Document, op: Op) -> bool:
+    called = find_work(find_resource(document, op.target), op.work) if op.kind is OpKind.WORK else None
+    return has_pipeline(document, op.target) and not (called and called.auxiliary)
 
 
 def _skipped_by(found: Placed, names: set[str]) -> Predicates:

@@ -14,12 +14,29 @@ CODE, NAME = "WD103", "unbacked-edge"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Edges whose ends no task has as source and destination."""
+    """Edges whose ends no task has as source and destination.
+
+    A ping-pong resource (one with an edge to itself) is handed back and forth inside its stages, and a resource without
+    bytes and works is no more than a barrier: an edge at one of these is backed by a task that has both ends, on whatever
+    sides; the edge to itself by one task that reads and one that writes.
+    """
+    queues = {r.name for r in document.resources if r.space is Space.QUEUE}
     ordering = {r.name for r in document.resources if r.space is Space.PDL}
+    barriers = {r.name for r in document.resources if not r.works and r.storage is None}
+    ping_pong = {e.upstream for e in document.graph if e.upstream == e.downstream} - queues
     for edge in document.graph:
-        if edge.upstream in ordering:
+        up, down = edge.upstream, edge.downstream
+        if up in ordering:
             continue  # an edge from a dependent launch says what is ordered after it
-        if not any(edge.upstream in t.src and edge.downstream in t.dst for t in document.tasks):
+        if up == down and up in ping_pong:
+            backed = any(up in t.src for t in document.tasks) and any(up in t.dst for t in document.tasks)
+        else:
+            loose = {up, down} & (ping_pong | barriers)
+            backed = any(
+                (up in t.src and down in t.dst) or (loose and {up, down} <= {*t.src, *t.dst})
+                for t in document.tasks
+            )
+        if not backed:
             yield error(
                 CODE,
                 NAME,

@@ -97,6 +97,48 @@ def test_both_branches_of_a_predicate_are_every_tile():
         assert ("WD114" in codes(schedule)) == bad
 
 
+def test_auxiliary_works_stand_in_skipped_tiles_too():
+    x = replace(channel("x"), works=(*channel("x").works, Work("prepare", "producer", auxiliary=True)))
+    for early, bad in (("prepare", False), ("fill", True)):
+        schedule = document(
+            "auxiliary",
+            task(
+                "load", 0, 1, tiles(work("x", early), guard(GuardKind.SKIPPABLE, FILL), ADVANCE, skip_if="a")
+            ),
+            task("use", 4, 1, tiles(guard(GuardKind.SKIPPABLE, USE), ADVANCE, skip_if="a")),
+            resources=(x, queue()),
+            graph=(),
+        )
+        assert ("WD114" in codes(schedule)) == bad
+
+
+def test_edges_at_ping_pong_resources_and_barriers_need_no_direction():
+    """A stage that goes back and forth is made from itself; who fills it makes others from it, too."""
+
+    def schedule(*graph):
+        fill = loop(
+            acquire("x"), work("x", "fill"), commit("x"), acquire("y"), work("y", "fill"), commit("y")
+        )
+        use = loop(wait("x"), work("x", "read"), release("x"))
+        end = loop(wait("y"), work("y", "read"), release("y"))
+        tasks = task("fill", 0, 1, fill), task("use", 4, 1, use), task("end", 8, 1, end)
+        return document("back and forth", *tasks, resources=(channel("x"), channel("y")), graph=graph)
+
+    assert codes(schedule(("x", "x"), ("x", "y"))) == set()
+    assert codes(schedule(("x", "y"))) == {"WD103"}
+    assert codes(schedule(("y", "x"), ("y", "y"))) == set()
+    nothing = replace(channel("y"), works=(), storage=None)
+    for y, bad in ((nothing, False), (replace(nothing, works=channel("y").works), True)):
+        found = document(
+            "turns",
+            task("fill", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"), acquire("y"), commit("y"))),
+            task("use", 4, 1, loop(wait("y"), wait("x"), work("x", "read"), release("x"), release("y"))),
+            resources=(channel("x"), y),
+            graph=(("x", "y"),),
+        )
+        assert ("WD103" in codes(found)) == bad
+
+
 def test_a_condition_in_the_first_and_in_the_last_iteration():
     first = guard(GuardKind.FIRST_ITER, guard(GuardKind.WHEN_TRUE, *FILL.body, key="a"))
     last = guard(GuardKind.WHEN_TRUE, guard(GuardKind.LAST_ITER, *USE.body), key="a")

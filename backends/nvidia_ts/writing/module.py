@@ -18,7 +18,7 @@ from .classes import ClassWriter
 from .errors import NotExpressible
 from .resources import allocations_text, config_text, group_text, ranges_text
 from .schedules import TsScheduleWriter, predicate_name
-from .stated import Stated, getter_class, stated, stops
+from .stated import Stated, getter_class, is_loose, stated, stops
 from .tasks import parts_of
 
 MODULES = {
@@ -83,7 +83,7 @@ class _Module(ModuleWriter):
         )
         super().__init__(document)
         self.annotations, self.left_out = found.annotations, tuple(found.left_out)
-        self.bodies = found.bodies
+        self.bodies, self.grid_waited = found.bodies, found.grid_waited
         self.grouped = {m: g for g in document.pipeline_groups for m in g.members}
         self.queues = {
             n.queue for t in document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.queue
@@ -235,6 +235,8 @@ class _Module(ModuleWriter):
         writer = ClassWriter(self.lines, self.imports, self.document, self.annotations, self.bodies)
         for resource in self.document.resources:
             own = ready_made(resource)
+            if is_loose(self.document, resource):
+                continue
             if own is not None:
                 found[resource.name] = self.imports(own.__name__)
                 continue
@@ -270,9 +272,11 @@ class _Module(ModuleWriter):
     def declarations(self, classes: dict[str, str]) -> None:
         """Resources, groups and allocators."""
         for resource in self.document.resources:
-            self.lines.add_call(
-                f"{self.objects[resource.name]} = {classes[resource.name]}", self.arguments(resource)
-            )
+            made = f"{self.objects[resource.name]} = {classes.get(resource.name, '')}"
+            if resource.name in classes:
+                self.lines.add_call(made, self.arguments(resource))
+            else:
+                self.lines.add(made + allocations_text(self.imports, resource)[1:-1])
         for group in self.document.pipeline_groups:
             given = group_text(self.imports, self.document, group, self.listed(group.members))
             self.lines.add_call(f"{self.objects[group.name]} = {self.imports('PipelineGroup')}", given)
@@ -297,7 +301,7 @@ class _Module(ModuleWriter):
             given.append(f"tile_scheduler_config={config}")
         if resource.pipeline is not None:
             given.append(f"pipeline_config={config_text(self.imports, self.document, resource)}")
-        if resource.storage is not None:
+        if resource.storage is not None and resource.space is not Space.QUEUE:
             given.append(f"allocations={allocations_text(self.imports, resource)}")
             if resource.storage.offset is not None:
                 given.append(f"ranges={ranges_text(resource)}")
@@ -306,22 +310,37 @@ class _Module(ModuleWriter):
     def allocator(self, space: Space, word: str, kind: str) -> None:
         """The allocator of one memory, with the resources that share their place."""
         stored = [r for r in self.document.resources if r.storage and r.space is space]
-        if not stored:
+        slots = [
+            r for r in self.document.resources if r.storage and r.space is Space.QUEUE and space is Space.SMEM
+        ]
+        if not stored and not slots:
             return
+        loose = [r for r in stored if is_loose(self.document, r)]
         self.lines.add(f"{word} = {self.imports(kind)}()")
         for resource in self.document.resources:
-            if resource in stored or (space is Space.SMEM and resource.pipeline is not None):
+            if resource in loose:
+                self.lines.add(f"{word}.add({self.objects[resource.name]})")
+            elif resource in stored or (space is Space.SMEM and resource.pipeline is not None):
                 self.lines.add(f"{word}.add_resource({self.objects[resource.name]})")
         if space is Space.SMEM:
             for group in self.document.pipeline_groups:
                 self.lines.add(f"{word}.add_pipeline_group({self.objects[group.name]})")
         for alias in dict.fromkeys(r.storage.alias for r in stored if r.storage.alias):
             members = [r for r in stored if r.storage.alias == alias]
+            each = {
+                m.name: self.objects[m.name] if m in loose else f"*{self.objects[m.name]}.allocations"
+                for m in members
+            }
             phases = [
-                f"[{', '.join(f'*{self.objects[m.name]}.allocations' for m in members if m.storage.phase == p)}]"
+                f"[{', '.join(each[m.name] for m in members if m.storage.phase == p)}]"
                 for p in sorted({m.storage.phase for m in members})
             ]
             self.lines.add_call(f"{word}.add_alias_group", [f"[{', '.join(phases)}]"])
+        for queue in slots:
+            name = literal(f"{queue.name}_responses")
+            size, alignment = queue.storage.bytes * queue.storage.stages, queue.storage.alignment
+            made = f"{self.imports('SmemAllocation')}({name}, size_bytes={size}, alignment={alignment})"
+            self.lines.add_call(f"{word}.add", [made])
         self.lines.add(f"{word}.compute_layout()")
 
     def manager(self) -> None:
@@ -338,6 +357,8 @@ class _Module(ModuleWriter):
         for space, word in ((Space.SMEM, "smem"), (Space.TMEM, "tmem")):
             if any(r.storage and r.space is space for r in document.resources):
                 options.append((f"{word}_allocator", word))
+        if self.grid_waited:
+            options.append(("assume_pdl_wait_completed", "True"))
         if document.smem_capacity is not None:
             options.append(("smem_capacity_bytes", str(document.smem_capacity)))
         if document.tmem_capacity is not None:

@@ -61,7 +61,10 @@ def config_of(document: Document, resource: Resource) -> PipelineConfig:
 
 
 def _bytes_of_a_warp(document: Document, resource: Resource) -> int | None:
-    """What each producing warp of each CTA brings, where the leader of a cluster alone consumes it."""
+    """What each producing warp of each CTA brings, where the leader of a cluster alone consumes it, or as it is said."""
+    said = dict(resource.params).get("num_bytes_per_warp_per_cta")
+    if said is not None:
+        return int(said)
     pipeline, ctas = resource.pipeline, prod(resource.pipeline.cta_layout)
     if ctas < 2 or not pipeline.consumer_cta_leader or producer_signal(document, resource) != TMA:
         return None

@@ -31,12 +31,14 @@ from warpdraft.core.expressions import Operation, Symbol, symbols_of
 from warpdraft.core.op_integers import symbols_used
 from warpdraft.core.pipeline_groups import members_of
 from warpdraft.core.python_resources import ready_made
+from warpdraft.core.schedulers import RESPONSE_BYTES, has_slots
 from warpdraft.core.tree import find_resource, find_work, ops_of, walk
 
 from ..annotations import Annotations
 from .accesses import one_buffer
 from .bodies import split
 from .errors import NotExpressible
+from .grids import waited_for, without_waits
 from .pipelines import stated_pipelines
 from .tasks import stated_tasks, with_idle_warps
 
@@ -51,11 +53,12 @@ class Stated:
     annotations: Annotations = field(default_factory=Annotations)
     bodies: dict[tuple[str, str], str] = field(default_factory=dict)  # of works: what the original calls them
     left_out: list[str] = field(default_factory=list)
+    grid_waited: bool = False  # the preceding grid, before the tasks start
 
 
 def stated(document: Document) -> Stated:
     """``document`` in the form of Task Scheduling. Raises NotExpressible."""
-    made = Stated(document)
+    made = Stated(without_waits(document), grid_waited=waited_for(document))
     for step in (_plain, stated_pipelines):  # which follow from the engines of the works
         made.document = step(made.document, made.left_out)
     made.document, made.annotations = split(one_buffer(made.document))
@@ -103,8 +106,9 @@ def _plain(document: Document, left_out: list[str]) -> Document:
 
 
 def _unparametrised(resource: Resource, left_out: list[str]) -> Resource:
-    """``resource`` with the one parameter that Task Scheduling tells of: who schedules the tiles."""
-    kept = tuple((k, v) for k, v in resource.params if (k, v) == ("scheduler", "ClcDynamicPersistent"))
+    """``resource`` with the parameters that Task Scheduling tells of: who schedules tiles, what a warp's copies bring."""
+    known = ("scheduler", "ClcDynamicPersistent"), ("num_bytes_per_warp_per_cta", None)
+    kept = tuple((k, v) for k, v in resource.params if (k, v) in known or (k, None) in known)
     left_out += [f"{k} = {v!r} of {resource.name}" for k, v in resource.params if (k, v) not in kept]
     return replace(resource, params=kept)
 
@@ -150,16 +154,20 @@ def _check_arguments(op: Op) -> None:
 
 
 def _storages(document: Document, left_out: list[str]) -> Document:
-    return replace(document, resources=tuple(_stored(r, left_out) for r in document.resources))
+    return replace(document, resources=tuple(_stored(document, r, left_out) for r in document.resources))
 
 
-def _stored(resource: Resource, left_out: list[str]) -> Resource:
+def _stored(document: Document, resource: Resource, left_out: list[str]) -> Resource:
     """``resource`` with the storage that allocations of Task Scheduling give it: sizes are totals over all stages."""
     storage = resource.storage
     if resource.pipeline is None and storage is None and resource.space not in (Space.QUEUE, Space.PDL):
         resource = replace(resource, space=Space.NONE)  # what has no allocation is anything
     if storage is None:
         return resource
+    if (
+        has_slots(resource) and resource.space is Space.QUEUE
+    ):  # an allocation that no resource of a script owns
+        return replace(resource, storage=Storage(RESPONSE_BYTES, resource.pipeline.stages, RESPONSE_BYTES))
     if resource.space not in (Space.SMEM, Space.TMEM):
         left_out.append(f"the storage of {resource.name}, which is neither shared nor tensor memory")
         return replace(resource, storage=None)
@@ -168,7 +176,14 @@ def _stored(resource: Resource, left_out: list[str]) -> Resource:
             f"{resource.name}: its allocations lie apart from each other; give each a resource of its own, or place them "
             "by hand"
         )
+    if storage.offset is not None and is_loose(document, resource):
+        left_out.append(f"where {resource.name} lies: the allocator places it")
+        return replace(resource, storage=replace(storage, offset=None))
     placed = {"alias": "", "phase": 0} if storage.offset is not None else {}
+    if placed and storage.alias:
+        left_out.append(
+            f"that {resource.name} takes turns with others in {storage.alias}: its place is fixed"
+        )
     if resource.space is Space.TMEM and not storage.parts:
         storage = replace(
             storage, parts=(Part(resource.name, 0, storage.bytes),)
@@ -298,10 +313,17 @@ def _order(document: Document, left_out: list[str]) -> Document:
     seen |= dict.fromkeys(document.roots)
     seen |= dict.fromkeys(o.target for t in document.tasks for o in ops_of(t))
     place = {name: i for i, name in enumerate(seen)}
-    unused = [r.name for r in document.resources if r.name not in place]
-    left_out += [f"{name}, which no task uses" for name in unused]
-    kept = [r for r in document.resources if r.name in place]
-    return replace(document, resources=tuple(sorted(kept, key=lambda r: place[r.name])))
+    unused = [r for r in document.resources if r.name not in place and not is_loose(document, r)]
+    left_out += [f"{r.name}, which no task uses" for r in unused]
+    kept = [r for r in document.resources if r not in unused]
+    return replace(document, resources=tuple(sorted(kept, key=lambda r: place.get(r.name, len(place)))))
+
+
+def is_loose(document: Document, resource: Resource) -> bool:
+    """Whether it is memory that nobody uses: an allocation that an allocator is given beside those of resources."""
+    used = any(resource.name in (*t.src, *t.dst) for t in document.tasks)
+    bare = not resource.works and resource.pipeline is None and resource.space in (Space.SMEM, Space.TMEM)
+    return resource.storage is not None and bare and not used
 
 
 def constants_of(document: Document, resource: Resource, work: Work) -> dict[str, bool]:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from warpdraft.backends.nvidia_ts.annotations import AnnotationError, loads_annotations
+from warpdraft.backends.nvidia_ts.apply import apply_annotations
+from warpdraft.backends.nvidia_ts.bounds import taken_apart
 from warpdraft.core import verify
 from warpdraft.core.document import Guard, GuardKind, Loop, Op, OpKind, Signal, Space, Token
 from warpdraft.core.layout import layout
@@ -42,7 +45,11 @@ def test_a_manager_of_the_size_of_production(task_scheduling, scripts):
     """Task Scheduling's search stops at its limit of states, after minutes."""
     found = scripts("attention", opinion=False)
     (document,) = found.documents
-    assert (len(document.tasks), len(document.resources), sum(t.num_warps for t in document.tasks)) == (7, 14, 16)
+    assert (len(document.tasks), len(document.resources), sum(t.num_warps for t in document.tasks)) == (
+        7,
+        14,
+        16,
+    )
     report = verify(document)
     assert (report.verdict, report.scope.kind) == ("safe", "all")
 
@@ -177,6 +184,14 @@ def test_grids(built):
     assert kinds(document.tasks[0])[0] == "wait_griddep" and "launch_griddep" in kinds(document.tasks[1])
 
 
+def test_a_grid_that_is_waited_for_ahead_of_all_tasks(built):
+    ahead, never = (built("pdl", who).documents[0] for who in ("ahead", "nobody"))
+    first = [next(iter(ops_of(t))) for t in ahead.tasks]
+    assert all((o.work, o.implicit) == ("wait_griddep", True) for o in first)
+    assert verify(ahead).verdict == "safe"
+    assert not [o for t in never.tasks for o in ops_of(t) if o.work == "wait_griddep"]
+
+
 def test_conditions(built):
     document = built("conditions").documents[0]
     (shared,) = guards(document.tasks[0])
@@ -193,6 +208,43 @@ def test_one_getter_with_one_field_is_one_symbol(built):
     assert next(s for s in tied.symbols if s.per_tile).min == 7  # max(7, 1)
     assert [loops(t)[1].stop.name for t in apart.tasks] == ["Sized_get_domain", "Sized_get_domain_2"]
     assert "WD302" in {f.code for f in verify(apart).findings}
+
+
+def test_a_stage_that_goes_back_and_forth(built):
+    """Edges that no task backs in one direction, scratch, a value in two mailboxes, a getter with an offset."""
+    found = built("handoff")
+    document = found.documents[0]
+    assert not document.gaps
+    queue, scratch = (find_resource(document, n) for n in ("queue", "acc_scratch"))
+    assert queue.storage.bytes * queue.storage.stages == 16 and find_resource(document, "responses") is None
+    assert (scratch.space, scratch.storage.bytes, scratch.works) == (Space.SMEM, 512, ())
+    bounds = [loops(find_task(document, n))[1].stop.name for n in ("mma", "rewrite", "store")]
+    assert bounds == ["Rounds_get_domain", "Rounds_get_domain_2", "Rounds_get_domain"]
+    put = [o for o in ops_of(find_task(document, "rewrite")) if o.work in ("put", "add")]
+    assert {o.args for o in put} == {(("total", Token("total")),)}
+    more = loads_annotations(
+        'warpdraft-annotations = 1\n[symbols.Rounds_get_domain_2]\nequals = "Rounds_get_domain + 1"\n'
+    )
+    report = verify(apply_annotations(document, more))
+    assert (report.verdict, report.scope.kind) == ("safe", "all"), [f.message for f in report.findings]
+    alone = verify(document, trip_counts={"tiles": [1], "Rounds_get_domain": [2], "Rounds_get_domain_2": [2]})
+    assert "WD103" not in {f.code for f in alone.findings} and alone.verdict == "unsafe"
+    (case,) = {f.case for f in alone.errors}
+    assert taken_apart(document, dict(case)) == ""
+    assert 'equals = "Rounds_get_domain + 1"' in taken_apart(document, dict(case) | {"Rounds_get_domain": 3})
+    view = loads_annotations('warpdraft-annotations = 1\n[works."sums.start"]\nview = true\n')
+    assert "rewrite: total" in apply_annotations(document, view).gaps[0]
+
+
+def test_equals_that_goes_in_circles(built):
+    for text, why in (
+        ('equals = "Rounds_get_domain_2"', "must not follow"),
+        ('equals = "tiles"', "for each tile"),
+        ('equals = "Rounds_get_domain"\nmin = 1', "says all"),
+    ):
+        said = loads_annotations(f"warpdraft-annotations = 1\n[symbols.Rounds_get_domain_2]\n{text}\n")
+        with pytest.raises(AnnotationError, match=why):
+            apply_annotations(built("handoff").documents[0], said)
 
 
 def test_buffers_that_share_bytes(built):

@@ -1,4 +1,6 @@
-"""A grid between two others: it waits for the one before, and lets the next one start."""
+"""A grid between two others: it waits for the one before, in a task or ahead of them all, and lets the next one start."""
+
+import sys
 
 from cutlass.experimental.task_scheduling import domain_loop, schedule
 from cutlass.experimental.task_scheduling.resources import PdlLaunchBarrier, PdlWaitBarrier
@@ -16,6 +18,15 @@ def load_schedule(before, source, tile):
 
 
 @schedule
+def late_schedule(source, tile):
+    with domain_loop(0, 4):
+        coord = source.coords()
+        tile.acquire()
+        tile.load(coord=coord)
+        tile.commit()
+
+
+@schedule
 def use_schedule(tile, out, after):
     with domain_loop(0, 4):
         tile.wait()
@@ -25,19 +36,24 @@ def use_schedule(tile, out, after):
     after.launch_griddep()
 
 
-def build():
-    """The manager."""
+def build(waits="task"):
+    """The manager; ``waits``: who waits for the grid before."""
     before, after = PdlWaitBarrier(name="before"), PdlLaunchBarrier(name="after")
     source, out = Coords(name="source"), Out(name="out")
     tile = Smem(name="tile", pipeline_config=tma_async(2, 4))
+    use = role("use", 4, 4, [tile], [out, after], use_schedule(tile, out, after))
+    if waits != "task":
+        load = role("load", 0, 1, [source], [tile], late_schedule(source, tile))
+        ahead = waits == "ahead"
+        return managed([load, use], {tile: [source], out: [tile], after: []}, assume_pdl_wait_completed=ahead)
     return managed(
         [
             role("load", 0, 1, [before, source], [tile], load_schedule(before, source, tile)),
-            role("use", 4, 4, [tile], [out, after], use_schedule(tile, out, after)),
+            use,
         ],
         {tile: [source, before], out: [tile], after: []},
     )
 
 
 if __name__ == "__main__":
-    build()
+    build(*sys.argv[1:])
