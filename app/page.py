@@ -22,6 +22,7 @@ from .consent import Consent
 from .debugger import Debugger
 from .files import Folder, examples
 from .fixing import find_fixes
+from .opining import Opining
 from .running import Runner, RunState, log_view
 from .session import Session
 from .templates import templates_view
@@ -95,6 +96,7 @@ class Page:
         )
         self._compare = ComparePane(session, folder, lambda: self._draw(("compare",)))
         self._advising = Advising(session, lambda: self._draw(("findings",)))
+        self._opining = Opining(session, lambda: self._draw(("findings",)))
         self._timeline.paint(self._theme)
         sizing = (
             {"sizing_mode": "stretch_both"} if standalone else {"sizing_mode": "stretch_width", "height": 760}
@@ -126,6 +128,7 @@ class Page:
             self._why = None
         if "history" in names:
             self._advising.forget()
+            self._opining.forget()
         if names & {"history", "trip_counts"}:
             self._debugger = None
         if names & {"selection", "report"} and self.session.selection.kind == "finding":
@@ -184,7 +187,9 @@ class Page:
                     for task in document.tasks
                 }
             case "findings":
-                return findings_view(report.value, report.problem, self._advising.view())
+                return findings_view(
+                    report.value, report.problem, self._advising.view(), self._opining.view()
+                )
             case "marks":
                 return marks_view(report.value)
             case "selection":
@@ -363,6 +368,9 @@ class Page:
     def _advise(self, intent: Mapping[str, Any]) -> None:
         self._advising.ask()
 
+    def _opine(self, intent: Mapping[str, Any]) -> None:
+        self._opining.ask()
+
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
         self.session.arrive()
@@ -373,6 +381,7 @@ class Page:
         "case": _show_case,
         "compare": _compare_with,
         "dismiss": _dismiss,
+        "opinion": _opine,
         "debug": _debug,
         "export": _export,
         "hello": _hello,

@@ -27,7 +27,7 @@ from .typed import plain
 from .values import Notice, Result, Selection, known_names
 from .views.findings import finding_key
 
-FLEETING = {"fixes", "why", "advise"}  # questions whose answers hold for the present document only
+FLEETING = {"fixes", "why", "advise", "opinion"}  # questions whose answers hold for the present document only
 UNWRITTEN = Document("")  # what a file holds that is not there yet
 Post = Callable[[Callable[[], None]], None]
 

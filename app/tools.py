@@ -3,9 +3,11 @@ put their own in."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,13 @@ from warpdraft.core.to_python import to_python
 from warpdraft.core.verify import verify
 
 from .measured import read_trace
+from .views.opinions import opinion_lines
 from .views.timeline import Drawing, drawing, facts_view
 from .views.timeline_order import order_notes
 from .why import why
 
 ADVICE = 60.0  # seconds
+OPINION = 90.0  # seconds: its search takes 15 to 20 where it gives up
 
 
 def predict(document: Document, counts: Mapping[str, int]) -> tuple[Drawing, dict[str, Any]]:
@@ -45,6 +49,15 @@ def _simulated(document: Document, counts: Mapping[str, int]) -> Timeline:
 def advise(document: Document, report: Report) -> Advice:
     """Advice on a document that was checked, within `ADVICE` seconds."""
     return core_advise(document, ADVICE, report)
+
+
+def opinion(document: Document, report: Report) -> list[str]:
+    """What Task Scheduling's own check says, in lines, within `OPINION` seconds; raises ValueError where it can't."""
+    from warpdraft.backends.nvidia_ts.asking import ask_task_scheduling
+
+    with contextlib.redirect_stderr(io.StringIO()):  # what the script prints
+        said, why_not_ours = ask_task_scheduling(document, report, OPINION)
+    return opinion_lines(asdict(said) | {"difference": why_not_ours})
 
 
 def trace(document: Document, counts: Mapping[str, int]) -> str:
@@ -93,6 +106,7 @@ class Tools:
     fixes: Callable[[Document, Finding], tuple[Fix, ...]] = fixes_for
     why: Callable[[Document, str], dict[str, Any]] = why
     advise: Callable[[Document, Report], Advice] = advise
+    opinion: Callable[[Document, Report], list[str]] = opinion
     trace: Callable[[Document, Mapping[str, int]], str] = trace
     measured: Callable[[Document, str, float | None, Mapping[str, int]], dict[str, Any]] = measured
     compare: Callable[..., dict[str, Any]] = compare

@@ -159,6 +159,8 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
     from warpdraft.backends.nvidia_ts.bounds import taken_apart
     from warpdraft.core.report import render_report
 
+    from ..views.opinions import opinion_lines
+
     if as_json:
         values = [described(m, r) for m, r in zip(managers, reports, strict=True)]
         print_json(values[0] if len(values) == 1 else values)
@@ -169,19 +171,8 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
         apart = (taken_apart(manager.document, dict(f.case)) for f in report.errors)
         lines += [f"  {words}" for words in filter(None, dict.fromkeys(apart))]
         if manager.opinion is not None:
-            lines += opinion_lines(beside(manager.document, report, manager.opinion))
+            first, *more = opinion_lines(beside(manager.document, report, manager.opinion))
+            lines += [f"  {first}", *(f"    {line}" for line in more)]
         lines += [f"  saved as {path}"] if path else []
         parts.append("\n".join(lines))
     print("\n\n".join(parts))
-
-
-def opinion_lines(said: dict[str, Any]) -> list[str]:
-    """What Task Scheduling says, and why it differs."""
-    how = (
-        f"{said['states']} states, {said['seconds']:.2f} s" if said["states"] else f"{said['seconds']:.2f} s"
-    )
-    verdict = said["verdict"] + (
-        " at its limit of states, and prints SAFE" if said["verdict"] == "gave up" else ""
-    )
-    lines = [f"  Task Scheduling: {verdict} ({how})" + (f": {said['reason']}" if said["reason"] else "")]
-    return lines + ([f"    they differ: {said['difference']}"] if said["difference"] else [])

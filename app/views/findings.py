@@ -25,10 +25,14 @@ def ordered(report: Report) -> list[Finding]:
 
 
 def findings_view(
-    report: Report | None, problem: str = "", advice: dict[str, Any] | None = None
+    report: Report | None,
+    problem: str = "",
+    advice: dict[str, Any] | None = None,
+    opinion: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The list, and how far the search for ``advice`` is; without a report, ``problem`` says why."""
-    asked = {"advice": advice or {"state": "none", "notes": []}}
+    """The list, how far the search for ``advice`` is, and what Task Scheduling says (None: it is not asked); without a
+    report, ``problem`` says why."""
+    asked = {"advice": advice or {"state": "none", "notes": []}, "opinion": opinion}
     if report is None:
         return {"items": [], "problem": problem, **asked}
     return {"items": [_item(finding) for finding in ordered(report)], "problem": "", **asked}

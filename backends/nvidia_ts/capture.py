@@ -53,7 +53,8 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
         try:
             _start(request)
         except SystemExit as end:
-            return "" if end.code in (None, 0) else f"ends with exit code {end.code}"
+            words = "ends with exit code" if isinstance(end.code, int) else "ends itself:"
+            return "" if end.code in (None, 0) else f"{words} {' '.join(str(end.code).split()):.300}"
         except ModuleNotFoundError as error:
             return f"needs the module {error.name!r}, which is not installed{_where(error, request)}"
         except BaseException as error:

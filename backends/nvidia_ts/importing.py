@@ -118,11 +118,9 @@ def _captured(request: dict[str, Any], time_limit: float) -> tuple[list[dict[str
         lines = _read(results)
     ended = next((line["ended"] for line in lines if "ended" in line), None)
     if ended is None:
-        ended = (
-            f"was stopped after {time_limit:g} s"
-            if late
-            else f"ended its process (exit code {process.returncode})"
-        )
+        code = process.returncode
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        ended = f"was stopped after {time_limit:g} s" if late else f"ended its process ({how})"
     if ended.startswith("!"):
         raise ImportRefused(ended[1:])
     said = text.strip().splitlines()

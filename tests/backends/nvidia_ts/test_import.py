@@ -41,10 +41,8 @@ def test_right_schedules_are_safe_in_both_eyes(built, name):
         assert (opinion.verdict, opinion.reason) == ("accepted", "") and opinion.states > 0
 
 
-def test_a_manager_of_the_size_of_production(task_scheduling, scripts):
-    """Task Scheduling's search stops at its limit of states, after minutes."""
-    found = scripts("attention", opinion=False)
-    (document,) = found.documents
+def test_a_manager_of_the_size_of_production(built):
+    (document,) = built("attention").documents
     assert (len(document.tasks), len(document.resources), sum(t.num_warps for t in document.tasks)) == (
         7,
         14,

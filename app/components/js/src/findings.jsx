@@ -2,16 +2,18 @@ import { memo } from "./memo.js";
 import { Icon } from "./icons.jsx";
 
 export const Findings = memo(["data", "selection", "verdict"], function Findings({ data, selection, verdict, send }) {
-  const { items, problem, advice } = data;
+  const { items, problem, advice, opinion } = data;
   const asking = advice.state === "asking";
   return (
     <section class={`pane findings ${verdict.checking ? "stale" : ""}`} aria-label="Findings" aria-busy={verdict.checking || verdict.searching}>
       <div class="heading"><h3>Findings</h3><span class="detail">{items.length ? items.length : ""}</span>
+        {opinion && <button type="button" class="link" disabled={opinion.state === "asking" || verdict.checking} title="What Task Scheduling's own check says of this schedule, and why it differs" onClick={() => send({ type: "opinion" })}>{opinion.state === "asking" ? "Asking Task Scheduling…" : "Second opinion"}</button>}
         <button type="button" class="link" disabled={asking || verdict.checking || verdict.word !== "safe"} title="What a safe schedule could do without, and what one more stage would buy: each proved on a copy" onClick={() => send({ type: "advise" })}>{asking ? "Looking for advice…" : "Advice"}</button>
       </div>
       <div class="scroll">
         {problem && <p class="problem" role="alert">{problem}</p>}
         {!items.length && !problem && <p class="empty">{verdict.word === "empty" ? "Nothing to check yet: the document has no operations." : verdict.word === "safe" ? "Nothing found: the schedule is safe." : verdict.checking ? "Checking…" : "Nothing found so far."}</p>}
+        {opinion && opinion.notes.map((note) => <p class="empty" role="status" key={note}>{note}</p>)}
         {advice.notes.map((note) => <p class="empty" role="status" key={note}>{note}</p>)}
         <ul>
           {items.map((item) => {
