@@ -97,7 +97,7 @@ def _advised(reports: list[Report], built: Built) -> tuple[list[Report], list[tu
 def _print(reports: list[Report], notes: list[tuple[str, ...]], built: Built, as_json: bool) -> None:
     from warpdraft.core.report import render_report, report_json
 
-    from .import_ts import beside, opinion_lines
+    from .import_ts import beside, opinion_below
 
     rows = list(zip(built.documents, reports, notes, strict=True))
     if as_json:
@@ -110,5 +110,5 @@ def _print(reports: list[Report], notes: list[tuple[str, ...]], built: Built, as
         texts = ["\n".join([render_report(d, r), *(f"note: {line}" for line in n)]) for d, r, n in rows]
         for i, opinion in enumerate(built.opinions):
             document, report, _ = rows[i]
-            texts[i] = "\n".join([texts[i], *opinion_lines(beside(document, report, opinion))])
+            texts[i] = "\n".join([texts[i], *opinion_below(beside(document, report, opinion))])
         print("\n\n".join(texts))

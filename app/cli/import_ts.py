@@ -159,8 +159,6 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
     from warpdraft.backends.nvidia_ts.bounds import taken_apart
     from warpdraft.core.report import render_report
 
-    from ..views.opinions import opinion_lines
-
     if as_json:
         values = [described(m, r) for m, r in zip(managers, reports, strict=True)]
         print_json(values[0] if len(values) == 1 else values)
@@ -171,8 +169,15 @@ def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[st
         apart = (taken_apart(manager.document, dict(f.case)) for f in report.errors)
         lines += [f"  {words}" for words in filter(None, dict.fromkeys(apart))]
         if manager.opinion is not None:
-            first, *more = opinion_lines(beside(manager.document, report, manager.opinion))
-            lines += [f"  {first}", *(f"    {line}" for line in more)]
+            lines += opinion_below(beside(manager.document, report, manager.opinion))
         lines += [f"  saved as {path}"] if path else []
         parts.append("\n".join(lines))
     print("\n\n".join(parts))
+
+
+def opinion_below(said: dict[str, Any]) -> list[str]:
+    """What Task Scheduling says, in lines below a report."""
+    from ..views.opinions import opinion_lines
+
+    first, *more = opinion_lines(said)
+    return [f"  {first}", *(f"    {line}" for line in more)]

@@ -15,7 +15,7 @@ from warpdraft.core.equality import equal_schedules
 from ..annotations import beside
 from ..importing import import_script
 from .matching import CannotPatch, visible_ops
-from .script import patched
+from .script import difference, patched
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,12 @@ def patch_script(script: str, document: Document, arguments: Sequence[str] = ())
         return Patch(script, text, text)
     _check_unchanged(script, before, document)
     after = patched(script, text, before, document)
-    if after != text:
-        _check_result(script, after, arguments, document)
+    if after == text:
+        what = difference(replace(before, name=document.name), document)
+        raise CannotPatch(
+            f"{script}: no line of it says that {what}; change the script, or its annotation file, by hand"
+        )
+    _check_result(script, after, arguments, document)
     if _read(script) != text:
         raise CannotPatch(f"{script}: has changed meanwhile; run this again")
     return Patch(script, text, after)

@@ -203,11 +203,32 @@ def _number(script: Script, made: ast.Call, name: str, place: int | None, value:
             key=lambda a: (a.end_lineno or 0, a.end_col_offset or 0),
         )
         return (*_end(last), *_end(last), f", {name}={value!r}")
+    if isinstance(found, ast.Name):
+        found = _constant(script, found) or found
     if not isinstance(found, ast.Constant):
         raise CannotPatch(
             f"{script.at(found.lineno)}: {what} is {script.source(found)}, not a number; change what it stands for by hand"
         )
     return (found.lineno, found.col_offset, *_end(found), repr(value))
+
+
+def _constant(script: Script, name: ast.Name) -> ast.Constant | None:
+    """The number that ``name`` stands for in the whole module: assigned at its top level, once, and nowhere else. What else
+    it is used for changes with it, which the import of the result shows."""
+    bound = [
+        n
+        for n in ast.walk(script.tree)
+        if (isinstance(n, ast.Name) and n.id == name.id and not isinstance(n.ctx, ast.Load))
+        or (isinstance(n, ast.arg) and n.arg == name.id)
+        or (isinstance(n, ast.Global | ast.Nonlocal) and name.id in n.names)
+    ]
+    values = [
+        n.value
+        for n in script.tree.body
+        if isinstance(n, ast.Assign) and [t.id for t in n.targets if isinstance(t, ast.Name)] == [name.id]
+    ]
+    known = len(bound) == 1 and len(values) == 1 and isinstance(values[0], ast.Constant)
+    return values[0] if known and type(values[0].value) is int else None
 
 
 def _count(script: Script, made: ast.Call, word: str, place: int | None, value: Any, what: str) -> Edit:
@@ -229,6 +250,8 @@ def _end(node: ast.expr) -> tuple[int, int]:
 
 def _with_edits(lines: list[str], edits: list[Edit]) -> list[str]:
     """``lines`` with each edit made; columns count bytes, as `ast` does."""
+    if len({edit[:4] for edit in edits}) < len(set(edits)):
+        raise CannotPatch("one number of the script would have to become several; change it by hand")
     found = [line.encode() for line in lines]
     for first, start, last, end, text in sorted(set(edits), reverse=True):
         before, after = found[first - 1][:start], found[last - 1][end:]
@@ -242,6 +265,11 @@ def _check_rest(before: Document, after: Document) -> None:
     found = _difference(_rest(before), _rest(after), "")
     if found:
         raise CannotPatch(f"{found}; that is changed in the script by hand")
+
+
+def difference(before: Document, after: Document) -> str:
+    """The first difference of two documents that are not equal, in words."""
+    return _difference(without_positions(before), without_positions(after), "")
 
 
 def _rest(document: Document) -> Document:

@@ -240,6 +240,17 @@ def test_numbers_of_pipelines(case):
     )
 
 
+def test_a_number_that_the_module_names(tmp_path):
+    """A constant of the module is changed where it is assigned, for all that it stands for."""
+    named = SCRIPT.replace("pipeline_cfg(2, 32", "pipeline_cfg(STAGES, 32")
+    more = Case(tmp_path, named.replace("STAGES = 3", "STAGES = 5")).before
+    case = Case(tmp_path, named)
+    assert case.changed(more) == ["-STAGES = 3", "+STAGES = 5"]
+    for text in ("STAGES = 2 + 1", "STAGES = 3\nSTAGES = 3", "STAGES = int(3)"):
+        other = Case(tmp_path, named.replace("STAGES = 3", text))
+        assert "stages of smem is STAGES, not a number" in other.refused(more)
+
+
 def test_all_of_a_block_goes(case):
     def nothing(b):
         return [b[1]]
