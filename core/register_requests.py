@@ -8,11 +8,11 @@ adds them up; only a schedule that makes one elsewhere has a pool of its own in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from .document import Document, Loop, Op
+from .document import Document, Guard, GuardKind, Loop, Op
 from .event_kinds import REGISTER_KINDS
 from .incidents import Note
 from .limits import MAX_WARPS
@@ -225,9 +225,20 @@ def undecided(run: Run) -> str:
 
 
 def repeated(document: Document) -> bool:
-    """Whether requests are made in loops: then each trip count is looked at by itself."""
+    """Whether requests are made again and again in loops: then each trip count is looked at by itself."""
     return any(
-        getattr(found.node, "kind", None) in REGISTER_KINDS
-        and any(isinstance(p, Loop) for p in found.parents)
+        getattr(found.node, "kind", None) in REGISTER_KINDS and not _once(found.parents)
         for found in placed(document)
     )
+
+
+def _once(parents: Sequence[Loop | Guard]) -> bool:
+    """Whether what stands inside ``parents``, outermost first, runs at most once: in the first iteration of each loop."""
+    left: list[str] = []
+    for parent in parents:
+        if isinstance(parent, Loop):
+            left.append(parent.var)
+        elif parent.kind is GuardKind.FIRST_ITER and left:
+            name = parent.loop or left[-1]
+            left = [var for var in left if var != name]
+    return not left

@@ -13,7 +13,7 @@ from ..program import EventKind
 from ..races import Pair
 from ..run import Run, join_clocks, prefix_steps
 from .base import Hazard, error, listed, plural, unique, warning
-from .cohorts import ALL_JOINS, MEET, cohorts, reach
+from .cohorts import ALL_JOINS, JOINS, MEET, cohorts, reach
 from .examples import document, sync, task
 from .places import where
 
@@ -28,6 +28,8 @@ def examine(run: Run) -> Iterator[Finding]:
         needed = run.execution.state[b].expects or run.barrier(b).count
         if run.barrier(b).side == "named" and sum(found.values()) < needed:
             yield _short(run, b, found, needed)
+        elif run.barrier(b).side == "named" and sum(found.values()) == needed:
+            yield from _uneven(run, b)
     for i in run.incidents("misassigned"):
         if cohorts(run, i) == MEET:
             yield _crowded(run, i)
@@ -50,6 +52,34 @@ def _short(run: Run, b: int, found: dict[str, int], needed: int) -> Finding:
         tasks=tuple(found),
         expected=f"{32 * total} threads",
         actual=f"{32 * needed} threads",
+        witness=prefix_steps(
+            run, run.execution.at, [(w, run.execution.at[w] + 1, "waits for ever") for w, _ in blocked]
+        ),
+    )
+
+
+def _uneven(run: Run, b: int) -> Iterator[Finding]:
+    """Enough warps reach the barrier, but some of them less often than others, who wait for them in the end."""
+    blocked = [(w, e) for w, e in run.blocked() if e.barrier == b and e.kind is EventKind.SYNC]
+    here, times = {w for w, _ in blocked}, {}
+    for w, stream in enumerate(run.program.streams):
+        joins = [j for j, e in enumerate(stream.events, 1) if e.barrier == b and e.kind in JOINS]
+        if joins:
+            times.setdefault(stream.task, set()).add(len(joins))
+        if joins and w not in here and joins[-1] > run.execution.at[w]:
+            return  # somebody who is stuck elsewhere would come again
+    if len(set().union(*times.values())) < 2:
+        return
+    yield error(
+        CODE,
+        NAME,
+        f"{listed(unique(run.task(w) for w, _ in blocked))} waits at {run.barrier(b).name} for warps that do not reach it "
+        "as often",
+        ops=unique(e.op for _, e in blocked),
+        resources=unique([run.barrier(b).resource]),
+        tasks=tuple(times),
+        expected="each of its warps reaches it as often as the others",
+        actual=listed(f"{task}: {plural(max(found), 'time')}" for task, found in times.items()),
         witness=prefix_steps(
             run, run.execution.at, [(w, run.execution.at[w] + 1, "waits for ever") for w, _ in blocked]
         ),

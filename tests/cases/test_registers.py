@@ -61,6 +61,11 @@ class TestC57InMidSchedule:
         document = ring_roles(less=less, more=more, consumers=consumers)
         assert accepted(document) and verify(document).scope.kind == "all"
 
+    def test_once_in_the_first_iteration_of_a_loop(self):
+        document = ring_roles("first", "loop")
+        assert accepted(document) and verify(document).scope.kind == "all"
+        assert "WD303" in codes(ring_roles("first", "loop", less=40))
+
     @pytest.mark.parametrize("grow_at", ["first", "loop"])
     def test_who_shrinks_waits_for_who_grows(self, grow_at):
         """The producer gives back once its stage was released, by consumers that ask before they release it."""

@@ -1,9 +1,22 @@
 """Named and cluster barriers that other warps reach than they count (WD208), and what is another mistake (WD209)."""
 
+from dataclasses import replace
+
 import pytest
 
-from warpdraft.core.document import NamedBarrier, OpKind
-from warpdraft.core.hazards.examples import bar_arrive, document, elect, loop, op, sync, task
+from warpdraft.core.document import GuardKind, Mbarrier, NamedBarrier, OpKind
+from warpdraft.core.hazards.examples import (
+    bar_arrive,
+    document,
+    elect,
+    guard,
+    loop,
+    mbar_arrive,
+    mbar_wait,
+    op,
+    sync,
+    task,
+)
 from warpdraft.core.verify import verify
 
 CLUSTER = op(OpKind.CLUSTER_SYNC)
@@ -76,3 +89,24 @@ def test_cluster_barriers_are_for_every_warp(first, second, severity):
     )
     report = verify(schedule)  # who has exited is not waited for (PTX ISA, barrier.cluster)
     assert [(f.code, f.severity) for f in report.findings] == ([("WD208", severity)] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("often", "seldom"),
+    [
+        (loop(sync("meet"), stop=3), loop(sync("meet"), stop=2)),
+        (loop(sync("meet"), stop=4), loop(guard(GuardKind.EVERY, sync("meet"), period=2), stop=4)),
+    ],
+)
+def test_warps_that_come_less_often(often, seldom):
+    found = errors(met(128, task("a", 0, 2, often), task("b", 4, 2, seldom)))
+    assert {"WD208", "WD302"} <= set(found) <= {"WD206", "WD208", "WD302"}
+    assert found["WD208"].tasks == ("a", "b") and found["WD208"].ops == ("a.01",)
+
+
+def test_a_cycle_through_the_barrier_is_none_of_participation():
+    """Both come as often; each waits for the other in between."""
+    wait_first = (mbar_wait("done"), sync("meet"))
+    schedule = met(64, task("a", 0, 1, *wait_first), task("b", 4, 1, *wait_first[::-1], mbar_arrive("done")))
+    schedule = replace(schedule, mbarriers=(Mbarrier("done", 1),))
+    assert not {"WD208"} & set(errors(schedule))
