@@ -10,6 +10,7 @@ from pathlib import Path
 
 from explorer import explore
 
+from warpdraft.core.consistency import problem
 from warpdraft.core.document import Document, Node, Op, Pipeline, Resource
 from warpdraft.core.machine import Machine
 from warpdraft.core.program import Program
@@ -105,7 +106,9 @@ def _pipelines(p: Pipeline) -> Iterator[tuple[str, Pipeline]]:
 
 
 def noticed(found: Document) -> bool:
-    """Whether the verifier does not call ``found`` safe: at one choice of trip counts, or at all (which takes longer)."""
+    """Whether ``found`` is refused or not called safe: at one choice of trip counts, or at all (which takes longer)."""
+    if problem(found):
+        return True
     few = {s.name: (2,) for s in found.symbols}
     return verify(found, trip_counts=few).verdict == "unsafe" or verify(found).verdict != "safe"
 
