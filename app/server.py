@@ -11,6 +11,7 @@ from queue import SimpleQueue
 
 import panel as pn
 from bokeh.document import Document as BokehDocument
+from panel.io.resources import LOCAL_DIST
 
 from .analysis import SPARES
 from .autosave import Autosave
@@ -91,6 +92,9 @@ def editor(folder: Folder) -> pn.viewable.Viewable:
     if document is not None:
         # The page tells of a lost connection itself, and is loaded anew by the person: its session may be gone.
         document.config.update(reconnect_session=False, notifications=None, notify_connection_status=False)
+        # Panel says so only where the page is given out; a slow browser's session may be made anew after that, and its style
+        # sheets would be asked for outside.
+        document.template_variables["dist_url"] = LOCAL_DIST
         document.on_session_destroyed(lambda context: page.close())
     return page.component
 

@@ -95,13 +95,13 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .notice.sev-error { border-left-color: var(--error); } .warpdraft .notice.sev-error .icon-error { color: var(--error); }
 .warpdraft .notice.sev-done { border-left-color: var(--ok); } .warpdraft .notice.sev-done .icon-ok { color: var(--ok); }
 .warpdraft .notice .icon, .warpdraft .notice .button { flex: none; }
-.warpdraft .verdict { display: inline-flex; align-items: center; gap: 6px; height: 26px; padding: 0 10px; border-radius: 13px; border: 1px solid var(--line); background: var(--raised); color: var(--muted); white-space: nowrap; flex: none; transition: opacity 120ms; }
+.warpdraft .verdict { display: inline-flex; align-items: center; gap: 6px; height: 26px; padding: 0 10px; border-radius: 13px; border: 1px solid var(--line); background: var(--raised); color: var(--muted); white-space: nowrap; flex: none; } /* no transition: each frame of one takes the processor from the check */
 .warpdraft .verdict.safe { background: var(--ok-soft); color: var(--ok); border-color: transparent; }
 .warpdraft .verdict.unsafe { background: var(--error-soft); color: var(--error); border-color: transparent; }
 .warpdraft .verdict.incomplete { background: var(--warning-soft); color: var(--warning); border-color: transparent; }
 .warpdraft .verdict.stale { opacity: 0.75; }
 .warpdraft .verdict .busy { display: none; margin-left: 0; background: currentColor; }
-.warpdraft .verdict.stale .busy, .warpdraft .verdict.searching .busy { display: inline-block; visibility: hidden; animation: wd-late 0s 0.5s forwards, wd-busy 0.8s 0.5s infinite alternate; }
+.warpdraft .verdict.stale .busy, .warpdraft .verdict.searching .busy { display: inline-block; visibility: hidden; animation: wd-late 0s 0.5s forwards, wd-busy 0.8s 0.5s steps(2, jump-none) infinite alternate; }
 @keyframes wd-late { to { visibility: visible; } }
 .warpdraft .verdict .scope { max-width: 190px; overflow: hidden; text-overflow: ellipsis; opacity: 0.85; }
 .warpdraft .verdict .scope::before, .warpdraft .verdict .count::before { content: "\xB7 "; opacity: 0.6; }
@@ -141,7 +141,6 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft kbd { font: 10.5px/1 var(--mono); padding: 2px 5px; border: 1px solid var(--line); border-bottom-width: 2px; border-radius: 4px; background: var(--raised); color: var(--text); }
 .warpdraft .veil { position: absolute; inset: 0; background: rgb(10 15 22 / 28%); z-index: 20; display: flex; align-items: flex-start; justify-content: center; padding-top: 12vh; }
 @media (max-width: 1180px) { .warpdraft .verdict .scope, .warpdraft .brand, .warpdraft .toolbar .labelled span { display: none; } .warpdraft .toolbar { position: relative; gap: 6px; } }
-@media (prefers-reduced-motion: reduce) { .warpdraft * { transition: none !important; } }
 .warpdraft .connection { position: absolute; top: 46px; left: 50%; transform: translateX(-50%); width: max-content; max-width: min(720px, 80%); z-index: 30; display: flex; align-items: center; gap: 8px; padding: 8px 12px; border-radius: 6px; background: var(--warning-soft); color: var(--warning); border: 1px solid currentColor; box-shadow: var(--shadow); }
 .warpdraft .connection.back { background: var(--ok-soft); color: var(--ok); }
 .warpdraft .connection .busy { flex: none; margin: 0; background: currentColor; }
@@ -152,11 +151,11 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .meter .used { font-family: var(--mono); font-size: 10.5px; }
 .warpdraft .meter .used i { font-style: normal; color: var(--faint); }
 .warpdraft .meter .track { grid-column: 1 / -1; height: 4px; border-radius: 2px; background: var(--line); margin-top: 2px; overflow: hidden; }
-.warpdraft .meter .track span { display: block; height: 100%; background: var(--accent); border-radius: 2px; transition: width 150ms; }
+.warpdraft .meter .track span { display: block; height: 100%; background: var(--accent); border-radius: 2px; }
 .warpdraft .meter.over .used { color: var(--error); } .warpdraft .meter.over .track span { background: var(--error); }
 .warpdraft .heading { display: flex; align-items: center; gap: 8px; padding: 7px 10px 3px; }
 .warpdraft .heading form { margin-left: auto; }
-.warpdraft .heading form input { width: 62px; height: 20px; border-color: transparent; background: transparent; font-size: 11px; text-align: right; cursor: pointer; transition: width 120ms; }
+.warpdraft .heading form input { width: 62px; height: 20px; border-color: transparent; background: transparent; font-size: 11px; text-align: right; cursor: pointer; }
 .warpdraft .heading form input:focus { width: 110px; text-align: left; background: var(--pane); border-color: var(--line); cursor: text; }
 .warpdraft .resource { border-left: 2px solid transparent; padding: 1px 10px 3px 8px; }
 .warpdraft .resource.chosen { background: var(--accent-soft); border-left-color: var(--accent); }
@@ -247,7 +246,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .tabs [role="tab"]:hover { color: var(--text); } .warpdraft .tabs [aria-selected="true"] { color: var(--text); border-bottom-color: var(--accent); font-weight: 600; }
 .warpdraft .tabs .summary { margin-left: auto; color: var(--muted); font-size: 11px; padding: 0 8px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 .warpdraft .forms { display: flex; gap: 4px; padding: 5px 10px; border-bottom: 1px solid var(--line); }
-.warpdraft .busy { display: inline-block; width: 7px; height: 7px; margin-left: 6px; border-radius: 50%; background: var(--accent); animation: wd-busy 1s infinite alternate; } @keyframes wd-busy { to { opacity: 0.2; } }
+.warpdraft .busy { display: inline-block; width: 7px; height: 7px; margin-left: 6px; border-radius: 50%; background: var(--accent); animation: wd-busy 1s steps(2, jump-none) infinite alternate; } @keyframes wd-busy { to { opacity: 0.2; } }
 .warpdraft .panel { flex: 1; min-height: 0; position: relative; display: flex; flex-direction: column; } .warpdraft .panel[hidden], .warpdraft .figure[hidden] { display: none; }
 .warpdraft .figure { flex: 1; min-height: 0; overflow: hidden auto; scrollbar-width: thin; }
 .warpdraft .code { font: 11.5px/17px var(--mono); counter-reset: line; padding: 4px 0; }

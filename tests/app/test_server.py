@@ -3,8 +3,14 @@
 import socket
 
 import pytest
+from bokeh.document import Document as BokehDocument
+from bokeh.models import ImportedStyleSheet
+from panel.io.state import set_curdoc
 
-from warpdraft.app.server import PortBusy, check_port, first_document, folder_of, free_port, serve
+from warpdraft.app.files import Folder
+from warpdraft.app.server import PortBusy, check_port, editor, first_document, folder_of, free_port, serve
+from warpdraft.app.templates import TEMPLATES
+from warpdraft.app.tools import TOOLS
 from warpdraft.core.store import DocumentError
 
 
@@ -24,6 +30,18 @@ def test_a_bad_file_is_told_before_serving(tmp_path):
     bad.write_text("{")
     with pytest.raises(DocumentError):
         serve(bad, free_port(), show=False)
+
+
+def test_a_session_that_the_websocket_makes_asks_for_nothing_outside(tmp_path):
+    """The page of a slow browser connects after its first session has been given up."""
+    file = tmp_path / "a.warpdraft.json"
+    TOOLS.save(TEMPLATES[0].document(), file)
+    document = BokehDocument()
+    with set_curdoc(document):
+        root = editor(Folder(tmp_path, file)).get_root(document)
+        urls = [sheet.url for sheet in root.select({"type": ImportedStyleSheet})]
+    document.callbacks.session_destroyed_callbacks.pop()(None)
+    assert urls and all(url.startswith("static/") for url in urls)
 
 
 def test_the_folder_of_a_document_bounds_what_may_be_opened(tmp_path):

@@ -105,7 +105,7 @@ class Editor:
 @pytest.fixture
 def editor(page, address, folder):
     """A fresh session; the test fails where the page raised an error or asked for something outside."""
-    for kept in folder.glob("*.autosave"):
+    for kept in folder.glob("*.autosave*"):
         kept.unlink()
     copy(EXAMPLES / "persistent_gemm.warpdraft.json", folder)
     editor = Editor(page, folder).open(address)
