@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from .document import Document
@@ -11,6 +11,7 @@ from .folding import folded
 from .hazards import HAZARDS
 from .raw_counts import derived_raw_count
 from .tree import ops_of
+from .valuations import Values, size
 
 ORDER = {hazard.code: place for place, hazard in enumerate(HAZARDS)}
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.ADVICE)
@@ -21,6 +22,33 @@ BY_BARRIER = frozenset(("WD205", "WD206", "WD208", "WD209"))
 # Rules whose findings may come from the count of an mbarrier.
 COUNTED = frozenset(("WD205", "WD206", "WD207", "WD219", "WD301", "WD302"))
 MAX_ALSO = 4  # further places that a row names
+
+
+class Shown:
+    """What many runs have shown, in the order in which they were made. Of the findings that are one row only the one at the
+    smallest case can be kept: its witness alone is written."""
+
+    def __init__(self, key: Callable[[Finding], tuple]) -> None:
+        self._key = key
+        self._least: dict[tuple, tuple] = {}  # by row: the smallest case so far
+        self.runs: list[tuple[Values, list[Finding], tuple[str, ...]]] = []
+
+    def add(self, case: Values, findings: Iterable[Finding], notes: tuple[str, ...]) -> list[Finding]:
+        """Takes the ``findings`` of a run at ``case``, which are given back as they are kept."""
+        found, here = [], size(case)
+        for finding in findings:
+            steps, key = finding.witness, self._key(finding)
+            if key not in self._least or here < self._least[key]:
+                self._least[key] = here
+                steps = finding.write() if finding.write else steps
+            found.append(replace(finding, witness=steps, write=None))
+        self.runs.append((case, found, notes))
+        return found
+
+    @property
+    def wrong(self) -> bool:
+        """Whether any of it makes the schedule unsafe."""
+        return any(f.severity is Severity.ERROR for _, findings, _ in self.runs for f in findings)
 
 
 class Collector:
@@ -37,13 +65,14 @@ class Collector:
     ) -> None:
         """Takes what is new in ``findings``, which show at ``case``."""
         for finding in findings:
-            key = self._key(finding)
+            key = self.key(finding)
             if key not in self._found:
                 self._found[key] = replace(finding, case=case, notes=(*finding.notes, *notes))
             elif finding.ops != self._found[key].ops:
                 self._also.setdefault(key, {})[finding.ops] = None
 
-    def _key(self, finding: Finding) -> tuple:
+    def key(self, finding: Finding) -> tuple:
+        """Findings with the same one are one row."""
         if finding.code in PAIRWISE:
             return finding.code, finding.severity, frozenset(finding.resources), frozenset(finding.tasks)
         if finding.code in BY_BARRIER and finding.ops:

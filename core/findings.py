@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A broken rule. ``ops`` (the op to point at first) and ``resources`` say where; ``case`` the trip counts at which it
-    shows, e.g. (("k_tiles", 5),)."""
+    shows, e.g. (("k_tiles", 5),). ``write`` makes the ``witness`` of one that a rule has just found; None in reports."""
 
     code: str
     name: str
@@ -57,6 +58,13 @@ class Finding:
     witness: tuple[Step, ...] = ()
     case: tuple[tuple[str, int], ...] = ()
     fixes: tuple[Fix, ...] = ()
+    write: Callable[[], tuple[Step, ...]] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """A rule gives the witness as what writes it (`core.run.prefix_steps`): most are never asked for."""
+        if callable(self.witness):
+            object.__setattr__(self, "write", self.witness)
+            object.__setattr__(self, "witness", ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def heir(execution: Paused) -> Paused:
     return _linked(execution, copy)
 
 
-def dissolve(execution: Paused) -> None:
+def dissolve(execution: Execution) -> None:
     """Takes its parts from an execution that nobody asks any more: they refer to it, and garbage would have to be found."""
     for name in execution.parts:
         setattr(execution, name, None)

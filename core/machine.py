@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from .allocations import column_accesses
@@ -73,6 +74,7 @@ class Machine:
         self.stretches: dict[
             tuple, dict
         ] = {}  # of `core.stretches`: (task, warps, CTA) -> loop or guard -> parts
+        self.mends: Callable[[], bool] = lambda: False  # is it right with the counts that its tasks make?
         self._shared: dict[tuple, tuple] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._own: dict[str, frozenset[tuple[str, str]]] = {}

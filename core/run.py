@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from . import describe
 from .clocks import Execution
@@ -112,12 +113,21 @@ def prefix_steps(
     clock: Sequence[int],
     last: Sequence[tuple[int, int, str]],
     marked: Sequence[tuple[int, int]] = (),
-) -> tuple[Step, ...]:
-    """What must have happened under ``clock`` (one place a stream), in an order of execution that seldom changes agents,
-    then the events ``last``.
+) -> Callable[[], tuple[Step, ...]]:
+    """Writes what must have happened under ``clock`` (one place a stream), in an order of execution that seldom changes
+    agents, then the events ``last``; to be called before the execution goes on.
 
     The events ``marked`` and ``last`` are marked. What is left out of a long witness are its earliest steps, none of these.
     """
+    return partial(_prefix_steps, run, clock, last, marked)
+
+
+def _prefix_steps(
+    run: Run,
+    clock: Sequence[int],
+    last: Sequence[tuple[int, int, str]],
+    marked: Sequence[tuple[int, int]],
+) -> tuple[Step, ...]:
     ends = {(w, j) for w, j, _ in last}
     places = [
         (w, j)

@@ -10,31 +10,32 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from math import prod
 from time import perf_counter
 
 from .assumptions import assumed, by_default
 from .clusters import for_each_cta
-from .collect import Collector, consequences
+from .collect import Collector, Shown, consequences
 from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
 from .first_error import FirstError, Told
+from .forks import dissolve
 from .garbage import seldom_collected
 from .hazards import HAZARDS
 from .hazards.arrival_count import OPEN
 from .hazards.base import no_run_check
 from .hazards.counts import corrected, mismatches, reported
 from .hazards.trace import Trace
-from .lifetimes import moving
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .long_loops import Meant, generalised
 from .machine import Machine
-from .meetings import leave_early
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .pipeline_groups import spelled_out
-from .register_requests import repeated, undecided
+from .provable import check_provable, not_compared
+from .register_requests import undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
@@ -89,7 +90,7 @@ def _verify(
     early: Told | None,
 ) -> Report:
     start, document = perf_counter(), spelled_out(document)
-    search = _Search(document, trip_counts, start + budget, FirstError(document, early))
+    search = _Search(document, trip_counts, start + budget, early)
     search.reason = too_large(document)
     rules = [h for h in HAZARDS if h.code in SIZES] if search.reason else HAZARDS
     search.collector.add(finding for h in rules for finding in h.check(document))
@@ -118,58 +119,70 @@ class _Search:
     document: Document
     given: Mapping[str, Iterable[int]] | None
     deadline: float
-    first: FirstError
+    early: Told | None = None
+    first: FirstError = field(init=False)
     collector: Collector = field(init=False)
     tried: dict[str, dict[int, None]] = field(default_factory=dict)
     events: int = 0
     reason: str = ""
     reordered: int = 0
+    clean: bool = True  # nothing at all was wrong in any run
 
-    prove: bool = True
     proof: str | None = None  # where the fixed point was reached
     unproved: str = ""
-    found: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(default_factory=list)
-    carried: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(
-        default_factory=list
-    )  # from runs that stand for others: a deadlock may be put down to other arrivals there
-    late: list[tuple[Values, list[Finding], tuple[str, ...]]] = field(
-        default_factory=list
-    )  # from long sequences of tiles
-    usual: dict[tuple, None] = field(
-        default_factory=dict
-    )  # choices of trip counts run under the usual conditions
-    unusual: dict[str, int] = field(
-        default_factory=dict
-    )  # other patterns of conditions, and at how many choices
+    found: Shown = field(init=False)
+    # from runs that stand for others: a deadlock may be put down to other arrivals there
+    carried: Shown = field(init=False)
+    late: Shown = field(init=False)  # from long sequences of tiles
+    # choices of trip counts run under the usual conditions; other patterns of these, and at how many choices
+    usual: dict[tuple, None] = field(default_factory=dict)
+    unusual: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = symbol_ranges(self.document) if self.given else {}
         given = {n: tuple(values) for n, values in (self.given or {}).items() if n in known}
         self.given = for_each_cta(self.document, given)
         self.collector = Collector(self.document)
+        self.first = FirstError(self.document, self.early)
+        self.found, self.carried, self.late = (Shown(self.collector.key) for _ in range(3))
 
     @cached_property
     def machine(self) -> Machine:
         """That of the document as it is declared."""
         return Machine(self.document)
 
+    @cached_property
+    def mended(self) -> _Search:
+        """That of the document with the counts and bytes that its tasks make."""
+        search = _Search(corrected(self.document, mismatches(self.document)), self.given, self.deadline)
+        search.explore()
+        return search
+
+    def _mends(self) -> bool:
+        """Whether those make every case right."""
+        of = self.mended
+        return of.clean and not of.reason and (of.proof is not None or bool(self.given))
+
     def explore(self) -> None:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
         runnable = _runnable(self.document)
         machine = self.machine if runnable is self.document else Machine(runnable)
-        if self.prove and not self.given and not self.reason:
+        machine.mends = self._mends
+        if not self.given and not self.reason:
             if machine.tile_kinds:
                 self._prove_tiles(machine)
-            if self.proof is None and not machine.tile_kinds.symbols and not _wrong(self.late):
+            if self.proof is None and not machine.tile_kinds.symbols and not self.late.wrong:
                 self._prove(machine)
         if self.proof is None:
             self._listed(machine)
-        found = self.found if self.proof is not None or _wrong(self.found) else self.found + self.late
-        if self.proof is not None or not _wrong(found):
-            found = found + self.carried
+        found = [self.found] if self.proof is not None or self.found.wrong else [self.found, self.late]
+        if self.proof is not None or not any(of.wrong for of in found):
+            found.append(self.carried)
         per_tile = machine.tile_kinds.symbols
-        for values, findings, notes in sorted(found, key=lambda item: size(item[0])):
+        for values, findings, notes in sorted(
+            chain(*(of.runs for of in found)), key=lambda item: size(item[0])
+        ):
             case = {n: v for n, v in values.items() if n not in per_tile or not notes}
             self.collector.add(findings, tuple(sorted(case.items())), notes)
 
@@ -179,27 +192,27 @@ class _Search:
         document, exact = generalised(machine.document)
         if exact:
             self._prove_one(Machine(document), exact)
-        if self.proof is None and not _wrong(self.carried) and not self.collector.errors:
+        if self.proof is None and not self.carried.wrong and not self.collector.errors:
             self._prove_one(machine, {})
 
     def _prove_tiles(self, machine: Machine) -> None:
         """All sequences of tiles. What goes wrong on the way is for the listed sequences to show, which are shorter."""
         if self.collector.errors:
             return
-        if why := _not_compared(machine.document):
+        if why := not_compared(machine.document):
             self.unproved = why
             return
 
         def visit(run: Run, patterns: TileSequence) -> bool:
             self._look(run, machine, patterns, (patterns.text,), dict(run.case))
-            _provable(machine, run)
-            return not self.reason and not _wrong(self.found)
+            check_provable(machine, run)
+            return not self.reason and not self.found.wrong
 
         try:
             self.proof = TileProver(machine, visit, self.deadline).prove()
         except Unproved as why:
             self.unproved = str(why)
-            self.late, self.found = self.found, []
+            self.late, self.found = self.found, Shown(self.collector.key)
             self.tried, self.unusual, self.reordered = {}, {}, 0
 
     def _prove_one(self, machine: Machine, exact: dict[str, Meant]) -> None:
@@ -207,19 +220,20 @@ class _Search:
             patterns = dict(run.conditions)
             notes = (f"with {condition_words(patterns)}",) if patterns else ()
             self._look(run, machine, patterns, notes, case, listed=False)
-            if self.reason or _wrong(self.found) or _wrong(self.carried):
+            if self.reason or self.found.wrong or self.carried.wrong:
                 return False
-            _provable(machine, run)
+            check_provable(machine, run)
             return True
 
         def accept(run: Run) -> bool:
             self.events += run.program.events
-            _provable(machine, run)
+            self.clean = self.clean and run.clean
+            check_provable(machine, run)
             found = (finding for examine in EXAMINE for finding in examine(run))
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
         try:
-            if (why := _not_compared(machine.document)) and _varies(machine.document):
+            if (why := not_compared(machine.document)) and _varies(machine.document):
                 raise Unproved(why)
             self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
         except Unproved as why:
@@ -230,7 +244,7 @@ class _Search:
         for values, patterns in cases(self.document, self.given):
             if patterns == usual and tuple(sorted(values.items())) in self.usual:
                 continue
-            if (_wrong(self.carried) and cost(self.document, values) > MAX_EVENTS) or not self._affordable(
+            if (self.carried.wrong and cost(self.document, values) > MAX_EVENTS) or not self._affordable(
                 values
             ):
                 return
@@ -254,6 +268,7 @@ class _Search:
             return
         notes = () if usual else (getattr(patterns, "text", "") or f"with {condition_words(patterns)}",)
         self._look(run, machine, patterns, notes, values)
+        dissolve(run.execution)
 
     def _look(
         self,
@@ -293,19 +308,19 @@ class _Search:
             other = execute_program(machine, run.program, patterns, self.deadline, hurried)
             ahead = (*notes, f"in an execution where {task} runs ahead of the others")
             self._collect(other, case, ahead, lapped)
+            dissolve(other.execution)
 
     def _collect(
         self, run: Run, case: Values, notes: tuple[str, ...], lapped: Container[tuple] = ()
     ) -> list[Finding]:
-        if (
-            run.execution.stopped == "time"
-        ):  # who has not gone on is not stuck: half an execution shows nothing
+        if run.execution.stopped == "time":  # who has not gone on is not stuck
             self.reason = OUT_OF_TIME
             return []
-        found = [finding for examine in EXAMINE for finding in examine(run)]
-        found = [f for f in found if f.code != "WD204" or f.ops[:1] not in lapped]
-        (self.found if case == dict(run.case) else self.carried).append((case, found, notes))
-        if case == dict(run.case):
+        self.clean = self.clean and run.clean
+        shown = self.found if case == dict(run.case) else self.carried
+        found = (f for examine in EXAMINE for f in examine(run))
+        found = shown.add(case, (f for f in found if f.code != "WD204" or f.ops[:1] not in lapped), notes)
+        if shown is self.found:
             self.first.seen(self.collector, found, case, notes)
         explained = any(f.severity is Severity.ERROR for f in found)
         if run.wrong and not explained and not self.reason:
@@ -339,26 +354,6 @@ class _Search:
             yield f"not proved for all: {self.unproved}"
 
 
-def _not_compared(document: Document) -> str:
-    """What the states that a proof compares do not hold, so that each trip count is looked at by itself; "" if nothing."""
-    if moving(document):
-        return "mbarriers are initialised in loops, invalidated, or share bytes"
-    return "registers are requested in loops" if repeated(document) else ""
-
-
-def _provable(machine: Machine, run: Run) -> None:
-    """Raises Unproved for what the states that a proof compares do not hold: a peek that several waits rely on, and exits,
-    which they know as an order and which are none for memory."""
-    if machine.peeks and with_true_peeks(run.program) is not None:
-        raise Unproved("a peek that several waits rely on")
-    if run.execution.cluster >= 0 and leave_early(run.program):
-        raise Unproved("warps exit before others meet at the cluster's barrier")
-
-
-def _wrong(found: Iterable[tuple[Values, list[Finding], tuple[str, ...]]]) -> bool:
-    return any(f.severity is Severity.ERROR for _, findings, _ in found for f in findings)
-
-
 def _varies(document: Document) -> bool:
     """Whether there is more than one case to run."""
     return bool(symbol_ranges(document)) or bool(condition_keys(document))
@@ -378,9 +373,11 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     wrong = reported(declared, mismatches(search.document))
     if not declared or not wrong or too_large(search.document):
         return rows
-    document = corrected(search.document, wrong)
-    repaired = _Search(document, search.given, search.deadline, FirstError(document), prove=False)
-    repaired.explore()
+    if wrong == mismatches(search.document):
+        repaired = search.mended
+    else:
+        repaired = _Search(corrected(search.document, wrong), search.given, search.deadline)
+        repaired.explore()
     search.events += repaired.events
     independent = repaired.collector.rows()
     static = [f for f in rows if not f.case and not f.witness and f.code not in DECLARED]

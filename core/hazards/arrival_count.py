@@ -28,8 +28,10 @@ def examine(run: Run) -> Iterator[Finding]:
     """Wrong declarations of a run that went wrong: those whose repair helps, and those that hang for want of arrivals."""
     if run.clean:
         return
-    wrong = tuple(m for m in mismatches(run.document) if m.side != "bytes")
-    repaired = _again(run, mismatches(run.document)) if wrong else run
+    every = mismatches(run.document)
+    wrong = tuple(m for m in every if m.side != "bytes")
+    mended = bool(wrong) and run.machine.mends()
+    repaired = _again(run, every) if wrong and not mended else run
     after, before, hung = troubled(repaired), troubled(run), hanging(run)
     found: set[str] = set()
     for m in _short(run, {m.resource for m in wrong if m.side == "raw"}):
@@ -38,7 +40,7 @@ def examine(run: Run) -> Iterator[Finding]:
             yield _finding(run.document, m)
     for m in wrong:
         key = (m.resource, m.side)
-        helps = repaired.clean or (key in before and key not in after) or (before and not after)
+        helps = mended or repaired.clean or (key in before and key not in after) or (before and not after)
         short = key in hung and m.declared > m.made and not hanging(repaired)
         if m.resource not in found and (helps or short):
             yield _finding(run.document, m, () if helps else (OPEN,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..document import Engine
 from ..findings import Finding, Step
@@ -110,7 +110,7 @@ def _finding(run: Run, pair: Pair, code: str, name: str) -> Finding:
     )
 
 
-def _witness(run: Run, x: Record, y: Record, started: bool) -> tuple[Step, ...]:
+def _witness(run: Run, x: Record, y: Record, started: bool) -> Callable[[], tuple[Step, ...]]:
     """Both accesses marked, in the order of execution; two that nothing orders stand together at the end."""
     clock = join_clocks(run, (x.stream, x.index, x.base), (y.stream, y.index, y.base))
     first, second = (x.stream, x.index), (y.stream, y.index)

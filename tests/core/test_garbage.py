@@ -51,14 +51,21 @@ def test_what_is_rarer_or_off_stays_so(threshold):
     assert gc.get_threshold()[0] == threshold
 
 
-def test_executions_of_a_proof_are_freed_at_once():
-    document = load(EXAMPLES / "persistent_gemm.warpdraft.json")
+@pytest.mark.parametrize(
+    "name, verdict",
+    [
+        ("persistent_gemm", "safe"),  # the one that all pieces are forked from is left
+        ("broken_early_release", "unsafe"),
+    ],
+)
+def test_executions_are_freed_at_once(name, verdict):
+    document = load(EXAMPLES / f"{name}.warpdraft.json")
     gc.collect()
     gc.disable()
     try:
         before = sum(isinstance(x, Execution) for x in gc.get_objects())
-        assert verify(document).verdict == "safe"
+        assert verify(document).verdict == verdict
         after = sum(isinstance(x, Execution) for x in gc.get_objects())
     finally:
         gc.enable()
-    assert after <= before + 1  # the one that all pieces are forked from
+    assert after <= before + 1

@@ -8,6 +8,7 @@ from programs import mutated_ring, random_program
 from witnesses import check_witnesses, followable
 
 from warpdraft.core import phases
+from warpdraft.core import run as run_of_witness
 from warpdraft.core.clocks import Execution
 from warpdraft.core.document import Document, Engine
 from warpdraft.core.hazards import HAZARDS
@@ -167,3 +168,14 @@ def test_witnesses_name_ops_that_exist(hazard):
     for finding in verify(hazard.bad).findings:
         assert {step.op for step in finding.witness} <= ids
         assert set(finding.ops) <= ids
+
+
+def test_of_findings_that_are_one_row_one_witness_is_written(monkeypatch):
+    written = []
+    write = run_of_witness._prefix_steps
+    monkeypatch.setattr(run_of_witness, "_prefix_steps", lambda *of: written.append(of) or write(*of))
+    starved = next(h for h in HAZARDS if h.code == "WD302")
+    report = verify(starved.bad)  # at every trip count from the stages on
+    assert sum(len(values) for _, values in report.scope.trip_counts) > 2
+    assert len(written) == sum(bool(f.witness) for f in report.findings) == 1
+    assert all(f.write is None for f in report.findings)

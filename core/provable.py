@@ -1,0 +1,28 @@
+"""What the states that a proof compares do not hold: there it is for the listed trip counts to show."""
+
+from __future__ import annotations
+
+from .document import Document
+from .lifetimes import moving
+from .machine import Machine
+from .meetings import leave_early
+from .peeks import with_true_peeks
+from .periodic import Unproved
+from .register_requests import repeated
+from .run import Run
+
+
+def not_compared(document: Document) -> str:
+    """What the states that a proof compares do not hold, so that each trip count is looked at by itself; "" if nothing."""
+    if moving(document):
+        return "mbarriers are initialised in loops, invalidated, or share bytes"
+    return "registers are requested in loops" if repeated(document) else ""
+
+
+def check_provable(machine: Machine, run: Run) -> None:
+    """Raises Unproved for what the states that a proof compares do not hold: a peek that several waits rely on, and exits,
+    which they know as an order and which are none for memory."""
+    if machine.peeks and with_true_peeks(run.program) is not None:
+        raise Unproved("a peek that several waits rely on")
+    if run.execution.cluster >= 0 and leave_early(run.program):
+        raise Unproved("warps exit before others meet at the cluster's barrier")
