@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -162,14 +163,20 @@ class Runner:
 
 
 def has_gpu() -> bool:
-    """Whether NVIDIA's driver lists a device; asks its own tool, so that no GPU library is loaded here."""
+    """Whether NVIDIA's driver lists a device."""
+    return bool(gpu_name())
+
+
+def gpu_name() -> str:
+    """The first device that NVIDIA's driver lists, or ""; asks its own tool, so that no GPU library is loaded here."""
     if not shutil.which("nvidia-smi"):
-        return False
+        return ""
     try:
         listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return listing.returncode == 0 and "GPU " in listing.stdout
+        return ""
+    found = re.search(r"GPU \d+: (.+?)(?: \(UUID|$)", listing.stdout, re.MULTILINE)
+    return found.group(1) if found and listing.returncode == 0 else ""
 
 
 def log_view(state: RunState) -> dict[str, Any]:

@@ -3,10 +3,13 @@ assumed, and what means nothing: the order of arguments and edges, and the stage
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from .document import Document, Op, Resource, Work
+from .schema import encode
 
 OWN_BODY = "own"  # stands for module:Class.method, where that is the work itself
 POSITIONS = {
@@ -22,6 +25,14 @@ NUMBERED = ("NamedBarrier",)  # whose ``id`` is the hardware's
 def equal_schedules(a: Document, b: Document) -> bool:
     """Whether ``a`` and ``b`` differ at most in ids, source positions, and the order of arguments and graph edges."""
     return without_positions(a) == without_positions(b)
+
+
+def digest(document: Document) -> str:
+    """Sixteen hexadecimal digits that equal schedules share, whatever their names and default sizes are."""
+    bare = without_positions(document)
+    kernel = bare.kernel and replace(bare.kernel, name="", sizes=(), small_sizes=())
+    text = json.dumps(encode(replace(bare, name="", kernel=kernel), Document), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def without_positions(document: Document) -> Document:

@@ -14,7 +14,8 @@ from .clocks import Execution
 from .counterparts import KNOWN
 from .cuts import Cut
 from .document import Engine
-from .incidents import Clock, joined
+from .incidents import Clock, Entry, joined
+from .program import EventKind
 from .races import BY_ARRIVAL, GENERIC, SYNC, Record
 
 
@@ -53,7 +54,7 @@ class Frontier:
             self.last.append(self._unknown(e.last[b], self.low) if self.low[known] < done else {})
         self.waited = {w: g for w, g in e.waited.items() if w in self.active}
         self.heard = [self._heard(e, w) for w in range(e.n)] if e.notes else []
-        self.log = [list(log) for log in e.log]
+        self.log = [_unordered(log) for log in e.log]
         self.waits = [_ends(waits) for waits in e.waits]
         self.parities = {
             key: (len(passes), frozenset(done - turn for turn, (_, done) in enumerate(passes)))
@@ -192,6 +193,14 @@ class Frontier:
         behind = e.races.fenced_behind(x) if late and fence != KNOWN else frozenset()
         what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
         return x.stream, x.index, x.component, x.value, fence, commits, what
+
+
+def _unordered(log: list[Entry]) -> list[Entry]:
+    """The contributions to an open generation. Plain arrivals are counted and their clocks joined: what comes of them does
+    not depend on the order between streams, only on which of a stream's own is its last."""
+    if all(entry.kind is EventKind.ARRIVE for entry in log):
+        return sorted(log, key=lambda entry: entry.stream)
+    return list(log)
 
 
 def _ranks(values: list[int]) -> list[int]:

@@ -85,12 +85,13 @@ def save(document: Document, path: str | os.PathLike[str]) -> None:
     text = dumps(document)
     target = os.path.realpath(path)  # a link stays a link
     try:
-        _replace(target, text)
+        write_whole(target, text)
     except OSError as error:
         raise DocumentError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _replace(target: str, text: str) -> None:
+def write_whole(target: str, text: str) -> None:
+    """Write ``text`` to the file ``target``: afterwards it is the new one or, on OSError, untouched."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".warpdraft.tmp")
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -31,21 +31,24 @@ def read_document(path: str) -> Document:
 
 def one_document(path: str, target: str = "") -> Document:
     """The document at ``path``, or the only one that a script builds; for ``target``, if given. Raises BadInput."""
-    if not is_script(path):
-        document = read_document(path)
-    else:
-        built = run_script(path)
-        if built.error:
-            raise BadInput(f"{path}: {built.error}")
-        if len(built.documents) != 1:
-            names = ", ".join(d.name for d in built.documents)
-            raise BadInput(
-                f"{path} builds {len(built.documents)} schedules ({names}); this command takes one"
-            )
-        document = built.documents[0]
+    documents = documents_at(path)
+    if len(documents) != 1:
+        names = ", ".join(d.name for d in documents)
+        raise BadInput(f"{path} builds {len(documents)} schedules ({names}); this command takes one")
+    document = documents[0]
     if target and target not in TARGETS:
         raise BadInput(f"target {target} is unknown; there are {', '.join(TARGETS)}")
     return replace(document, target=target) if target else document
+
+
+def documents_at(path: str) -> tuple[Document, ...]:
+    """The document at ``path``, or all that a script builds. Raises BadInput."""
+    if not is_script(path):
+        return (read_document(path),)
+    built = run_script(path)
+    if built.error:
+        raise BadInput(f"{path}: {built.error}")
+    return built.documents
 
 
 def need_kernel(document: Document) -> None:

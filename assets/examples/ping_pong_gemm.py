@@ -1,6 +1,6 @@
 """C = A B^T for Hopper: two warpgroups take turns, each with a tile of its own, in clusters of two CTAs.
 
-While one multiplies, the other stores its tile: the tensor cores wait for nobody. A member of the family in `hopper/`.
+While one multiplies, the other stores its tile. A member of the family in `hopper/`.
 """
 
 from warpdraft.assets.examples.hopper.gemm import gemm

@@ -5,6 +5,9 @@ Writes `cycles.json` beside this file; where names are given, only the schedules
 What `predict` is held against. Each schedule is a process of its own, which launches a profile build that keeps only the
 header of each warp's records (times of its start and end); the median of some launches is kept. A launch lasts from the
 first warp's start to the last one's end by the global timer, times the SM clock's rate in that launch. Data are normal.
+
+The clock is still read at each op, which slows down some schedules more than others: tiles of 128 columns by 15 to 25 %,
+ping-pong with tiles of 128 x 128, which is left out for that, by 31 to 45 % (`debug_builds.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from pathlib import Path
 from store_task import store_task
 from variants import VARIANTS
 
-from warpdraft.assets.examples.hopper_gemm import Plan
-from warpdraft.assets.examples.hopper_gemm import gemm as family
+from warpdraft.assets.examples.hopper.gemm import gemm as family
+from warpdraft.assets.examples.hopper.plan import Plan
 from warpdraft.backends.cutedsl import lower
 from warpdraft.core.document import Document
 from warpdraft.core.edits import SetPipeline
@@ -32,17 +35,19 @@ EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 OUT = Path(__file__).with_name("cycles.json")
 PROCESSES = 16  # that compile at a time; they measure one after another
 SIZES = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (2048, 2048, 8192), (8192, 1024, 2048))
-FAMILY = (  # tile, cluster, ping-pong
-    ((128, 256), (2, 1), False),
-    ((128, 256), (1, 2), False),
-    ((128, 256), (1, 1), False),
-    ((128, 128), (2, 1), False),
-    ((128, 192), (1, 2), False),
-    ((256, 128), (2, 1), False),
-    ((64, 256), (2, 1), False),
-    ((64, 256), (2, 1), True),
-    ((64, 256), (1, 1), True),
-    ((64, 192), (1, 2), True),
+FAMILY = (  # tile, cluster, form
+    ((128, 256), (2, 1), "hopper"),
+    ((128, 256), (1, 2), "hopper"),
+    ((128, 256), (1, 1), "hopper"),
+    ((128, 128), (2, 1), "hopper"),
+    ((128, 192), (1, 2), "hopper"),
+    ((256, 128), (2, 1), "hopper"),
+    ((64, 256), (2, 1), "hopper"),
+    ((64, 256), (2, 1), "apart"),
+    ((64, 128), (1, 1), "apart"),
+    ((64, 256), (2, 1), "ping-pong"),
+    ((64, 256), (1, 1), "ping-pong"),
+    ((64, 192), (1, 2), "ping-pong"),
 )
 TILES = ((64, 64, 4), (64, 128, 4), (128, 64, 4), (128, 128, 8), (128, 192, 8), (256, 128, 8))  # m, n, warps
 TIMING = """
@@ -73,9 +78,10 @@ def documents() -> dict[str, Document]:
     persistent, gemm = (load(EXAMPLES / f"{n}.warpdraft.json") for n in ("persistent_gemm", "gemm"))
     found = {"persistent": persistent, "gemm": gemm, "gemm, alone on its SM": replace(gemm, ctas_per_sm=1)}
     found |= {f"persistent, {label}": edit(persistent) for label, edit in VARIANTS.items()}
-    for tile, cluster, ping_pong in FAMILY:
-        name = f"{'ping-pong' if ping_pong else 'hopper'}, {tile[0]} x {tile[1]}, cluster {cluster[0]} x {cluster[1]}"
-        found[name] = family(Plan((*tile, 64), cluster, ping_pong), "gemm").document
+    for tile, cluster, form in FAMILY:
+        name = f"{form}, {tile[0]} x {tile[1]}, cluster {cluster[0]} x {cluster[1]}"
+        plan = Plan((*tile, 64), cluster, form == "ping-pong", form == "apart")
+        found[name] = family(plan, "gemm").document
     found["persistent, stages 2"] = SetPipeline("smem_ab", "stages", 2).apply(persistent)
     found["gemm, stages 2"] = SetPipeline("smem_ab", "stages", 2).apply(gemm)
     for m, n, warps in TILES:

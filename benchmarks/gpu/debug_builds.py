@@ -15,7 +15,7 @@ from warpdraft.core.document import Document
 from warpdraft.core.store import load
 
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
-NAMES = ("persistent_gemm", "hopper_gemm")
+NAMES = ("persistent_gemm", "hopper_gemm", "ping_pong_gemm")
 EXTENTS = (2048, 4096, 8192)
 BUILDS = ("", "watchdog", "profile")
 

@@ -1,22 +1,23 @@
-"""The family of Hopper GEMMs beside cuBLAS: `python benchmarks/gpu/hopper.py [fp16] [bf16] [e4m3] [all]`.
+"""What is chosen of the family of Hopper GEMMs, beside cuBLAS: `python benchmarks/gpu/hopper.py [fp16] [bf16] [times=N]`.
 
-For each shape the member that is predicted fastest runs in a process of its own, in turn with torch.mm (torch._scaled_mm for
-e4m3), as CUDA graphs on random data; medians. With `all`, every member at every shape: what the choice is worth.
+For each shape the member that `warpdraft run` would take (by the measurements that come with the package, or else by
+prediction) runs in ``N`` processes of its own (1 if not said), in turn with torch.mm (torch._scaled_mm for e4m3), as CUDA
+graphs on random data; medians. `members.py` measures every member.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from math import exp, log
+from statistics import median
 
 from measure import line
 
-from warpdraft.assets.examples.hopper.gemm import gemm
-from warpdraft.assets.examples.hopper.plan import Plan
-from warpdraft.backends.cutedsl import Measurement, lower, run_sizes
-from warpdraft.core.document import Document
-from warpdraft.core.simulate import fastest
+from warpdraft.app.choosing import choose
+from warpdraft.app.measurements import kept
+from warpdraft.app.running import gpu_name
+from warpdraft.assets.examples.hopper.members import members
+from warpdraft.backends.cutedsl import lower, run_sizes
 
 SHAPES = (
     (1024, 1024, 1024),
@@ -28,57 +29,31 @@ SHAPES = (
     (16384, 4096, 1024),
     (2048, 2048, 16384),
 )
-# Of equal predictions the first is taken: at 4096 cubed the order in which they were measured.
-MEMBERS = {
-    "128 x 256, cluster 1 x 2": Plan(cluster=(1, 2)),
-    "128 x 256, cluster 2 x 1": Plan(),
-    "128 x 256": Plan(cluster=(1, 1)),
-    "256 x 128, cluster 2 x 1": Plan(tile=(256, 128, 64), subtile=32),
-    "128 x 128, cluster 2 x 1": Plan(tile=(128, 128, 64)),
-    "64 x 128": Plan(tile=(64, 128, 64), cluster=(1, 1)),
-    "128 x 64": Plan(tile=(128, 64, 64), cluster=(1, 1)),
-    "64 x 64": Plan(tile=(64, 64, 64), cluster=(1, 1)),
-    "ping-pong, cluster 2 x 1": Plan(tile=(128, 128, 64), ping_pong=True, subtile=32),
-}
 SECONDS = 60  # for one process
 
 
 def main() -> None:
     """Rows for the types named on the command line (fp16 and bf16, if none is), then their geometric mean."""
-    asked = [word for word in sys.argv[1:] if word != "all"] or ["fp16", "bf16"]
+    asked = [word for word in sys.argv[1:] if not word.startswith("times=")] or ["fp16", "bf16"]
+    times = next((int(w.removeprefix("times=")) for w in sys.argv if w.startswith("times=")), 1)
     for dtype in asked:
-        ratios = [best for shape in SHAPES if (best := row(dtype, shape, "all" in sys.argv))]
+        ratios = [found for shape in SHAPES if (found := row(dtype, shape, times))]
         if ratios:
-            mean = exp(sum(map(log, ratios)) / len(ratios))
-            print(f"{dtype}: geometric mean {mean:.3f} of the library, least {min(ratios):.3f}", flush=True)
+            middle = [median(r) for r in ratios]
+            mean, least = exp(sum(map(log, middle)) / len(middle)), min(map(min, ratios))
+            print(f"{dtype}: geometric mean {mean:.3f} of the library, least {least:.3f}", flush=True)
 
 
-def members(dtype: str) -> dict[str, Document]:
-    """Every member for operands of this type."""
-    plans = MEMBERS.items()
-    if dtype == "e4m3":  # k tiles of as many bytes
-        plans = [(n, replace(p, tile=(*p.tile[:2], 128), dtype=dtype, out="bf16")) for n, p in plans]
-    else:
-        plans = [(n, replace(p, dtype=dtype)) for n, p in plans]
-    return {name: gemm(plan, name).document for name, plan in plans}
-
-
-def row(dtype: str, shape: tuple[int, int, int], everything: bool) -> float | None:
-    """Measures what is chosen for ``shape``, or every member; the ratio of the chosen one, or None if it failed."""
-    sizes, found = dict(zip("MNK", shape, strict=True)), members(dtype)
-    chosen, _ = fastest(list(found.values()), sizes)
-    ratio = None
-    for name, document in found.items():
-        if document is chosen or everything:
-            (measured,) = one(document, sizes)
-            print(f"{dtype} {name:26}{'*' if document is chosen else ' '} {line(measured)}", flush=True)
-            ratio = measured.ratio if document is chosen else ratio
-    return ratio
-
-
-def one(document: Document, sizes: dict[str, int]) -> tuple[Measurement, ...]:
-    """One process."""
-    return run_sizes(lower(document), (sizes,), seconds=SECONDS)[-1:]
+def row(dtype: str, shape: tuple[int, int, int], times: int) -> list[float]:
+    """Measures what is chosen for ``shape``, ``times`` times; its ratios to the library."""
+    sizes = dict(zip("MNK", shape, strict=True))
+    choice = choose([m.document for m in members(dtype).values()], sizes, gpu_name(), kept())
+    source, ratios = lower(choice.document), []
+    for _ in range(times):
+        measured = run_sizes(source, (sizes,), seconds=SECONDS)[-1]
+        print(f"{dtype} {choice.document.name:16} {choice.by:16} {line(measured)}", flush=True)
+        ratios += [measured.ratio] if measured.ratio and measured.state == "right" else []
+    return ratios
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """C = A B^T for Hopper: a family of persistent, warp-specialised GEMMs, built by one function.
 
-A warp copies tiles of A and B into a ring; warpgroups multiply them with wgmma and store C through shared memory. Either
-all of them share a tile (cooperative), or two take turns, each with a tile, a ring and a load warp of its own: while one
-multiplies, the other stores (ping-pong). CTAs of a cluster share operands: each copies a part of the shared tile to all.
+A warp copies tiles of A and B into a ring; warpgroups multiply them with wgmma and store C through shared memory. They
+share a tile of C (cooperative), or each has one of its own: one above the other, with B in common (apart), or in turn:
+while one multiplies, the other stores (ping-pong). CTAs of a cluster share operands: each copies a part of the shared
+tile to all.
 """
 
 from functools import reduce
@@ -15,6 +16,7 @@ from warpdraft.assets.examples.hopper.schedules import (
     Epilogue,
     Turns,
     load,
+    load_in_turn,
     load_residual,
     math,
     tiles,
@@ -90,7 +92,7 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
     def loader(name, coords, ring, body):
         return Task(
             name=name,
-            src_resources=[coords, queue],
+            src_resources=[*coords, queue],
             dst_resources=[ring],
             warp_idx=len(loads),
             num_warps=1,
@@ -98,16 +100,19 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
             schedule=body,
         )
 
-    for i in range(plan.parts):
-        number = str(i) if turn else ""
-        coords, smem_ab = resources.coordinates(plan, i), resources.ring(plan, f"smem_ab{number}")
-        acc = resources.accumulator(plan, f"acc{number}")
+    places = [resources.coordinates(plan, i) for i in range(plan.parts)]
+    smem_ab = resources.ring(plan, "smem_ab")
+    body = (load_in_turn if plan.ping_pong else load)(queue, places, smem_ab)
+    loads.append(loader("load", places, smem_ab, body))
+    graph[smem_ab] = [*places, queue]
+    for i, coords in enumerate(places):
+        number = str(i) if plan.parts > 1 else ""
+        acc = resources.accumulator(plan, f"acc{number}", plan.a[i % len(plan.a)])
         smem_c = resources.staging(plan, f"smem_c{number}")
         smem_r = resources.residual(plan, f"smem_r{number}") if plan.residual else None
-        loads.append(loader(f"load{number}", coords, smem_ab, load(queue, coords, smem_ab)))
         if smem_r:
             body = load_residual(queue, coords, smem_r, plan.subtiles)
-            loads.append(loader(f"load_residual{number}", coords, smem_r, body))
+            loads.append(loader(f"load_residual{number}", [coords], smem_r, body))
             graph[smem_r] = [coords, queue]
         groups = AsyncGroup("wgmma", f"mma_group{number}"), AsyncGroup("bulk_store", f"store_group{number}")
         barrier = NamedBarrier(1 + i, 32 * plan.warps, f"epilogue{number}")  # barrier 0 is the whole CTA's
@@ -125,7 +130,7 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
                 schedule=math(queue, coords, smem_ab, *made, epilogue, plan.subtiles),
             )
         )
-        graph |= {smem_ab: [coords, queue], acc: [smem_ab]}
+        graph[acc] = [smem_ab]
         graph[smem_c] = [acc, *values, *([smem_r] if smem_r else [])]
         graph[gmem_c] += [smem_c, coords]
     return TaskManager(

@@ -13,7 +13,8 @@ class Plan:
 
     tile: tuple[int, int, int] = (128, 256, 64)
     cluster: tuple[int, int] = (2, 1)  # CTAs along M, which share B, and along N, which share A
-    ping_pong: bool = False
+    ping_pong: bool = False  # two accumulators, whose tiles are multiplied in turn
+    apart: bool = False  # two accumulators, whose tiles, one above the other, are multiplied side by side
     band: int = 8  # cluster tiles along M that are worked on column by column
     subtile: int = 64  # columns of C that are stored at a time
     dtype: str = "fp16"  # of A and B
@@ -30,7 +31,7 @@ class Plan:
     @property
     def warps(self) -> int:
         """Warps that share an accumulator: a warpgroup for each 64 rows, two at most."""
-        return 4 if self.ping_pong or self.tile[0] == 64 else 8
+        return 4 if self.parts > 1 or self.tile[0] == 64 else 8
 
     @property
     def subtiles(self) -> int:
@@ -38,13 +39,18 @@ class Plan:
 
     @property
     def parts(self) -> int:
-        """Accumulators of a CTA: the work tile is as many tiles, one above the other."""
-        return 2 if self.ping_pong else 1
+        """Accumulators of a CTA, each a task's: the work tile is as many tiles, one above the other."""
+        return 2 if self.ping_pong or self.apart else 1
+
+    @property
+    def a(self) -> tuple[str, ...]:
+        """The parts of a stage that hold tiles of A: side by side, each accumulator needs its own."""
+        return ("a", "a1") if self.apart else ("a",)
 
     @property
     def stage_bytes(self) -> int:
         m, n, k = self.tile
-        return (m + n) * k * BYTES[self.dtype]
+        return (m * len(self.a) + n) * k * BYTES[self.dtype]
 
     @property
     def subtile_bytes(self) -> int:
@@ -57,9 +63,9 @@ class Plan:
 
     @property
     def stages(self) -> int:
-        """As many stages in each ring as shared memory has room for."""
+        """As many stages in the ring as shared memory has room for."""
         staging = 2 * self.parts * self.subtile_bytes * (2 if self.residual else 1)
-        return (SHARED_MEMORY - RESERVED - staging) // self.stage_bytes // self.parts
+        return (SHARED_MEMORY - RESERVED - staging) // self.stage_bytes
 
     @property
     def registers(self) -> tuple[int, int]:

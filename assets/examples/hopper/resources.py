@@ -31,7 +31,7 @@ def coordinates(plan: Plan, part: int):
 
 
 def ring(plan: Plan, name: str):
-    """The ring: each stage holds one tile of A and one of B."""
+    """The ring: each stage holds one tile of B, and one of A for each accumulator that reads it."""
     m, n, k = plan.tile
     down, across = plan.cluster
 
@@ -48,6 +48,19 @@ def ring(plan: Plan, name: str):
             multicast="m" if across > 1 else None,
         )
         def load_a(self, stage_info, coord_m, coord_k, coord_l=None): ...
+
+        if plan.apart:
+
+            @producer_work(
+                engine="tma",
+                body="sm90.tma_load",
+                tensor="a",
+                part="a1",
+                tile=(m, k),
+                coords=(*plan.batch, "coord_m", "coord_k"),
+                multicast="m" if across > 1 else None,
+            )
+            def load_a1(self, stage_info, coord_m, coord_k, coord_l=None): ...
 
         @producer_work(
             engine="tma",
@@ -73,21 +86,19 @@ def ring(plan: Plan, name: str):
             mcast_mode_mn=(int(across > 1), int(down > 1)),
         ),
         smem=[  # of one stage; wgmma's 128-byte swizzle repeats every 1024 bytes
-            SmemAllocation("a", size_bytes=m * k * BYTES[plan.dtype], alignment=1024),
+            *(SmemAllocation(a, size_bytes=m * k * BYTES[plan.dtype], alignment=1024) for a in plan.a),
             SmemAllocation("b", size_bytes=n * k * BYTES[plan.dtype], alignment=1024),
         ],
     )
 
 
-def accumulator(plan: Plan, name: str):
-    """The tile of C in registers, spread over the warps."""
+def accumulator(plan: Plan, name: str, a: str):
+    """The tile of C in registers, spread over the warps; ``a``: the part of a stage that is its A."""
 
     class Accumulator(MemoryResource):
         """Filled by wgmma, which reads a stage until the group wait that covers it."""
 
-        @producer_work(
-            engine="wgmma", body="sm90.wgmma", a="a", b="b", tile=plan.tile, overwrite="first_iter"
-        )
+        @producer_work(engine="wgmma", body="sm90.wgmma", a=a, b="b", tile=plan.tile, overwrite="first_iter")
         def mma(self, stage_info, tiles): ...
 
         @consumer_work(body="sm90.read_fragment", returns="fragment")

@@ -23,25 +23,42 @@ tiles = symbol("tiles")  # work tiles of a CTA
 class Alone:
     """A task that multiplies whenever it can."""
 
-    def take(self): ...
+    def take(self, ring): ...
     def give(self): ...
+    def end(self, ring): ...
 
 
 @dataclass(frozen=True)
 class Turns:
     """A task that multiplies when it has the ``turn``, which two hand to and fro; ``first``: it fills it, the other empties
-    it."""
+    it. The tiles of both come through one ring, in turn: each gives back what the other's needs, too."""
 
     turn: Turn
     first: bool
 
-    def take(self):
+    def take(self, ring):
         """Wait for the turn."""
-        self.turn.acquire() if self.first else self.turn.wait()
+        if self.first:
+            self.turn.acquire()
+        else:
+            self.pass_over(ring)
+            self.turn.wait()
 
     def give(self):
         """Hand it on."""
         self.turn.commit() if self.first else self.turn.release()
+
+    def end(self, ring):
+        """Behind one's own tile."""
+        if self.first:
+            self.pass_over(ring)
+
+    @staticmethod
+    def pass_over(ring):
+        """Give back the stages of a tile that the other multiplies."""
+        with domain_loop(0, k_tiles):
+            ring.wait()
+            ring.release()
 
 
 @dataclass(frozen=True)
@@ -69,13 +86,31 @@ class Epilogue:
 
 @schedule
 def load(queue, coords, smem_ab):
+    """All that the accumulators need for one step of k, in one stage; ``coords``: for each accumulator."""
     with work_tile_loop(queue):
         with domain_loop(0, k_tiles):
-            coord_m, coord_n, coord_k, *matrix = coords.coords()
+            coord_m, coord_n, coord_k, *matrix = coords[0].coords()
             smem_ab.acquire()
             smem_ab.load_a(coord_m, coord_k, *matrix)
+            if len(coords) > 1:
+                coord_m, *_ = coords[1].coords()
+                smem_ab.load_a1(coord_m, coord_k, *matrix)
             smem_ab.load_b(coord_n, coord_k, *matrix)
             smem_ab.commit()
+        queue.get_and_advance_work_tile()
+
+
+@schedule
+def load_in_turn(queue, coords, smem_ab):
+    """All that one accumulator needs, then all that the other does."""
+    with work_tile_loop(queue):
+        for tile in coords:
+            with domain_loop(0, k_tiles):
+                coord_m, coord_n, coord_k, *matrix = tile.coords()
+                smem_ab.acquire()
+                smem_ab.load_a(coord_m, coord_k, *matrix)
+                smem_ab.load_b(coord_n, coord_k, *matrix)
+                smem_ab.commit()
         queue.get_and_advance_work_tile()
 
 
@@ -84,7 +119,7 @@ def math(
     queue, coords, smem_ab, acc, smem_c, gmem_c, mma_group, store_group, barrier, turn, epilogue, subtiles
 ):
     with work_tile_loop(queue):
-        turn.take()
+        turn.take(smem_ab)
         with domain_loop(0, k_tiles) as k:
             smem_ab.wait()
             acc.mma(tiles=smem_ab.tiles())
@@ -99,15 +134,18 @@ def math(
         coord_m, coord_n, _, *matrix = coords.coords()
         for subtile in range(subtiles):  # plain Python: unrolled at capture
             fragment = epilogue.apply(acc.read(subtile=subtile), coord_n)
+            with elect_warp(
+                0
+            ):  # the stage has been read: an odd number of subtiles begins where the last one ended ...
+                store_group.wait_read(0 if subtile == 0 and subtiles % 2 else 1)
+            barrier.sync()  # ... and now everybody knows
             smem_c.store(fragment=fragment, subtile=subtile, stage=subtile % 2)
             fence_proxy_async()  # by every writer, before the barrier
             barrier.sync()
             with elect_warp(0):
                 gmem_c.bulk_store(smem_c.staged(stage=subtile % 2), subtile, coord_m, coord_n, *matrix)
                 store_group.commit()
-                # the stage that comes next has been read: that of the next tile's first subtile is known ...
-                store_group.wait_read(0 if subtile + 1 == subtiles and subtiles % 2 else 1)
-            barrier.sync()  # ... and now everybody knows
+        turn.end(smem_ab)
         queue.get_and_advance_work_tile()
     with elect_warp(0):
         store_group.wait_read(0)  # shared memory must outlive the last copies out of it

@@ -151,7 +151,7 @@ def test_run_on_a_gpu_reports_what_was_measured(warpdraft, examples, monkeypatch
             state, device="H", dtype="bf16", sizes=sizes, library="torch.mm", ratio=1.01, **numbers
         )
 
-    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.app.cli.run.gpu_name", lambda: "H")
     monkeypatch.setattr("warpdraft.backends.cutedsl.run_module", measure)
     arguments = ("run", examples / "gemm.warpdraft.json", "--size", "M=64", "--param", "dtype=bf16")
     ended = warpdraft(*arguments)
@@ -168,7 +168,7 @@ def test_run_on_a_gpu_reports_what_was_measured(warpdraft, examples, monkeypatch
 
 
 def test_run_refuses_an_unsafe_schedule_on_a_gpu(warpdraft, examples, monkeypatch):
-    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.app.cli.run.gpu_name", lambda: "H")
     monkeypatch.setattr("warpdraft.backends.cutedsl.run_module", lambda *_: pytest.fail("was run"))
     ended = warpdraft("run", examples / "broken_early_release.warpdraft.json")
     assert ended.code == 1 and "error[WD403]" in ended.err and not ended.out
@@ -177,7 +177,7 @@ def test_run_refuses_an_unsafe_schedule_on_a_gpu(warpdraft, examples, monkeypatc
 def test_an_unsafe_schedule_is_run_with_bounded_waits(warpdraft, examples, monkeypatch):
     sources = []
     stuck = Measurement("hung", "8 warps wait in math.03, stage 0")
-    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: True)
+    monkeypatch.setattr("warpdraft.app.cli.run.gpu_name", lambda: "H")
     monkeypatch.setattr(
         "warpdraft.backends.cutedsl.run_module", lambda source, *_: sources.append(source) or stuck
     )

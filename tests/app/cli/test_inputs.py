@@ -103,7 +103,7 @@ def test_bad_sizes_and_parameters(warpdraft, examples, options, expected):
 
 
 def test_no_gpu_is_said_and_the_emulator_named(warpdraft, examples, monkeypatch):
-    monkeypatch.setattr("warpdraft.app.cli.run.has_gpu", lambda: False)
+    monkeypatch.setattr("warpdraft.app.cli.run.gpu_name", lambda: "")
     assert warpdraft("run", examples / "gemm.warpdraft.json").refusal == (
         "no GPU here (nvidia-smi lists none): use --emulate"
     )

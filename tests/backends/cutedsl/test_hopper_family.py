@@ -11,8 +11,12 @@ from warpdraft.assets.examples import own_epilogue_gemm
 from warpdraft.assets.examples.hopper.gemm import gemm
 from warpdraft.assets.examples.hopper.plan import Plan
 from warpdraft.backends.cutedsl import LoweringError, compile_module, lower
+from warpdraft.backends.cutedsl.cubin import register_requests
 from warpdraft.backends.emulator import EmulationError, emulate, emulate_all
 from warpdraft.core import verify
+from warpdraft.core.document import Loop, OpKind
+from warpdraft.core.edits import DeleteNode
+from warpdraft.core.tree import walk
 
 PING_PONG = Plan(tile=(128, 128, 64), ping_pong=True, subtile=32)
 SMALL = Plan(tile=(128, 64, 64), cluster=(1, 1))
@@ -20,6 +24,10 @@ PLANS = {
     "cluster 1 x 2": Plan(cluster=(1, 2)),
     "cluster 2 x 2": Plan(cluster=(2, 2)),
     "ping-pong alone": replace(PING_PONG, cluster=(1, 1)),
+    "apart": Plan(tile=(64, 256, 64), apart=True, cluster=(1, 2)),
+    "apart, columns, with a residual": Plan(
+        tile=(64, 128, 64), apart=True, cluster=(1, 1), orders="mn", bias=True, residual=True
+    ),
     "256 x 128": Plan(tile=(256, 128, 64), subtile=32),
     "64 x 128": Plan(tile=(64, 128, 64), cluster=(1, 1)),
     "128 x 64": SMALL,
@@ -35,6 +43,7 @@ WGMMA = {
     "64 x 128": ("m64n128k16.f32.f16.f16", 4),
     "e4m3 ping-pong": ("m64n128k32.f32.e4m3.e4m3", 8),
     "cluster 1 x 2": ("m64n256k16.f32.f16.f16", 4),
+    "apart": ("m64n256k16.f32.f16.f16", 4),
 }
 
 
@@ -49,6 +58,7 @@ def test_proved(name):
     [
         "cluster 2 x 2",
         "ping-pong alone",
+        "apart, columns, with a residual",
         "128 x 64",
         "columns of both, batched",
         "sums in four parts",
@@ -79,6 +89,22 @@ def test_a_release_of_the_own_cta_only_shows_in_the_emulator():
     assert verify(broken).verdict == "unsafe"
     outcomes = [emulate_all(broken, {"M": 256, "N": 256, "K": 64 * k}) for k in (6, 9)]
     assert any(o.verdict != "right" for o in outcomes)
+
+
+@pytest.mark.parametrize("task", ["math0", "math1"])
+def test_in_turn_each_gives_back_what_the_other_needs(task):
+    """A stage is free when both have given it back: without the one that does not multiply, the load waits for ever."""
+    made = gemm(PLANS["ping-pong alone"], "member").document
+    loops = [
+        n
+        for t in made.tasks
+        if t.name == task
+        for n in walk(t.body)
+        if isinstance(n, Loop) and n.kind == "domain"
+    ]
+    (passed,) = (loop for loop in loops if len(loop.body) == 2)
+    broken = DeleteNode(next(o.id for o in passed.body if o.kind is OpKind.RELEASE)).apply(made)
+    assert "WD301" in {f.code for f in verify(broken).findings}
 
 
 def test_sizes_that_do_not_fit_are_refused():
@@ -138,6 +164,7 @@ def test_a_body_that_cannot_be_copied(code, message):
 def test_compiled(name):
     compiled = compile_module(lower(gemm(PLANS[name], "member").document))
     assert compiled.resources.stack_bytes == 0
+    assert set(register_requests(compiled.cubin)) == set(PLANS[name].registers)  # setmaxnreg has come through
     if name in WGMMA:
         shape, count = WGMMA[name]
         assert compiled.ptx.count(f"wgmma.mma_async.sync.aligned.{shape}") == count * PLANS[name].parts
