@@ -13,7 +13,7 @@ from operator import mul
 from warpdraft.core.clusters import cluster_layout, cluster_size
 from warpdraft.core.document import Document, Engine, Kernel, Parameters, Resource, Space, Task, Value, Work
 from warpdraft.core.expressions import Integer, ceil_div, symbols_of
-from warpdraft.core.footprints import engine_of
+from warpdraft.core.footprints import engine_of, stage_bytes
 
 HOPPER, BLACKWELL = ("sm_90a",), ("sm_100a",)
 TARGETS = (*HOPPER, *BLACKWELL)  # that stock bodies are for
@@ -93,6 +93,7 @@ BODIES = {
     ),
     "sm100.tcgen05_cp": Body(Engine.TCGEN05_CP, (Parameter("source", NAME),), BLACKWELL),
     "sm100.tmem_load": Body(Engine.TCGEN05_LD, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
+    "sm100.tmem_store": Body(Engine.TCGEN05_ST, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
     "sm100.store_fragment": Body(Engine.WARP, targets=BLACKWELL),
 }
 
@@ -289,19 +290,48 @@ LEAST_LOAD = 16  # columns: of 2 bytes, the narrowest swizzle of a row in shared
 
 def loaded_columns(accumulator: Resource, work: Work, subtile: object, task: Task) -> int:
     """Columns that one load of a part of the accumulator brings. Raises StockError."""
+    wide, count = umma_tile(accumulator)[1], read(work, "subtiles")
+    columns = _part(wide, count, subtile, task)
+    if columns & (columns - 1) or not LEAST_LOAD <= columns <= WIDEST_LOAD:
+        raise StockError(
+            f"{wide} columns in {count} parts: a part must be a power of two from {LEAST_LOAD} to {WIDEST_LOAD} columns"
+        )
+    return columns
+
+
+def stored_columns(resource: Resource, work: Work, subtile: object, task: Task) -> int:
+    """Columns of a part of a stage that one work stores to. Raises StockError."""
+    wide, count = stage_bytes(resource), read(work, "subtiles")
+    columns = _part(wide, count, subtile, task)
+    if columns % LEAST_LOAD or not columns:
+        raise StockError(
+            f"{wide} columns in {count} parts: a part must be a multiple of {LEAST_LOAD} columns"
+        )
+    return columns
+
+
+def check_stored(accumulator: Resource, subtiles: int, columns: int) -> None:
+    """Whether a fragment, one of ``subtiles`` of ``accumulator``, has just so many columns. Raises StockError."""
+    wide = umma_tile(accumulator)[1] // subtiles
+    if wide != columns:
+        raise StockError(other_columns(wide, columns))
+
+
+def other_columns(held: int, wanted: int) -> str:
+    """What is wrong with a fragment of ``held`` columns."""
+    return f"the fragment has {held} columns, the part that it is stored to {wanted}"
+
+
+def _part(wide: int, count: int, subtile: object, task: Task) -> int:
     if task.num_warps != 4:
         raise StockError(
             f"needs four warps, one for each quarter of tensor memory's lanes; task {task.name} has {task.num_warps}"
         )
-    wide, count = umma_tile(accumulator)[1], read(work, "subtiles")
-    columns = wide // count
-    if wide % count or columns & (columns - 1) or not LEAST_LOAD <= columns <= WIDEST_LOAD:
-        raise StockError(
-            f"{wide} columns in {count} parts: a part must be a power of two from {LEAST_LOAD} to {WIDEST_LOAD} columns"
-        )
+    if wide % count:
+        raise StockError(f"{wide} columns are not cut into {count} equal parts")
     if type(subtile) is not int or not 0 <= subtile < count:
         raise StockError(f"subtile must be a constant from 0 to {count - 1}, not {subtile!r}")
-    return columns
+    return wide // count
 
 
 def minimums(document: Document, kernel: Kernel) -> dict[str, int]:

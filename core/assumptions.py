@@ -1,7 +1,7 @@
 """What a verdict takes for granted: what a document does not state, works are trusted to do inside.
 
-Where a task states some of the waits or fences of a tensor core, all of its works are held to them; where it states none,
-its works are taken to wait and fence by themselves, as schedules do that keep these instructions inside their bodies.
+Where a task states some of the waits or fences of a tensor core, or all its works there are stock bodies, they are held to
+them; elsewhere works are taken to wait and fence by themselves, as schedules do that keep these instructions inside.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from .arrivals import routes
 from .clusters import looked_at
 from .conditions import condition_keys
 from .document import Document, Engine, OpKind, Signal, Space, Task
+from .fencing import fences_nothing
 from .footprints import engine_of, tracked
 from .grid_dependency import dependents
 from .routes import own_copies
@@ -62,7 +63,7 @@ def _tensor_cores(document: Document) -> Iterator[str]:
         threads = [f"{r.name}.{w.name}" for r, w in works if _by_threads(r, w, task)]
         if threads:
             waits.append(f"{threads[0]} of {task.name}")
-        if any(_touches(document, r, w, task) for r, w in works):
+        if not fences_nothing(document, task) and any(_touches(document, r, w, task) for r, w in works):
             if not states(task, FENCES):
                 fences.append(task.name)
             elif not states(task, FENCES[1:]):

@@ -1,6 +1,7 @@
 """The fences of the tensor cores, in an execution: `tcgen05.fence` on both sides of a barrier, and `wgmma.fence`.
 
-Only tasks that state a fence are held to its rule; elsewhere works are trusted with it (`core.assumptions`).
+Tasks that state a fence are held to its rule, and those whose works are stock bodies: these are one instruction and no
+fence. Elsewhere works are trusted with it (`core.assumptions`).
 
 A barrier alone orders no tcgen05 work of two warps (PTX ISA, "tcgen05 memory consistency model"): who waits fences behind
 the wait (`after_thread_sync`), who arrives fences in front of the arrival (`before_thread_sync`), which a commit implies.
@@ -14,10 +15,11 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from .allocations import allocated
-from .document import Document, Engine, OpKind, Space
-from .footprints import tracked
+from .document import Document, Engine, OpKind, Space, Task
+from .footprints import engine_of, target_work, tracked
 from .program import Event
 from .schedulers import has_slots
+from .tensor_core import TENSOR
 from .tensor_maps import descriptors
 from .tree import ops_of
 
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
     from .races import Pair, Record
 
 
+STOCK = "sm100."  # bodies of the tensor core that emit no fence
+
+
 class Judged(NamedTuple):
     """What is looked at: ``proxied`` resources lie in shared memory, ``tensor`` ones in tensor memory, ``registers`` in
-    registers; the tasks ``after``, ``before`` and ``wgmma`` state such a fence; the schedule allocates the tensor memory of
-    ``allocated`` itself, and rewrites the tensor maps ``descriptors``; of those proxied, ``outside`` lie in global
+    registers; the tasks ``after``, ``before`` and ``wgmma`` must state such a fence; the schedule allocates the tensor
+    memory of ``allocated`` itself, and rewrites the tensor maps ``descriptors``; of those proxied, ``outside`` lie in global
     memory."""
 
     proxied: frozenset[str] = frozenset()
@@ -56,18 +61,27 @@ def judged(document: Document) -> Judged:
     def state(kind: OpKind) -> frozenset[str]:
         return frozenset(t.name for t in document.tasks if any(op.kind is kind for op in ops_of(t)))
 
+    bare = frozenset(t.name for t in document.tasks if fences_nothing(document, t))
     outside = frozenset(r.name for r in document.resources if r.space is Space.GMEM and tracked(r))
     return Judged(
         outside | lie_in(Space.SMEM) | frozenset(r.name for r in document.resources if has_slots(r)),
         lie_in(Space.TMEM),
         lie_in(Space.RMEM),
-        state(OpKind.TCGEN05_FENCE_AFTER),
-        state(OpKind.TCGEN05_FENCE_BEFORE),
+        state(OpKind.TCGEN05_FENCE_AFTER) | bare,
+        state(OpKind.TCGEN05_FENCE_BEFORE) | bare,
         state(OpKind.WGMMA_FENCE),
         allocated(document),
         descriptors(document),
         outside,
     )
+
+
+def fences_nothing(document: Document, task: Task) -> bool:
+    """Whether all that ``task`` does in tensor memory are stock bodies."""
+    found = [target_work(document, op) for op in ops_of(task) if op.kind is OpKind.WORK]
+    works = [(r, w) for r, w in filter(None, found) if not (w.view or w.auxiliary)]
+    bodies = [w.body for r, w in works if r.space is Space.TMEM or engine_of(r, w) in TENSOR]
+    return bool(bodies) and all(body.startswith(STOCK) for body in bodies)
 
 
 class Unfenced(NamedTuple):

@@ -1,23 +1,27 @@
 """How a schedule grows with the symbols of its loop bounds: which loops get how many more iterations, after which period.
 
-A bound e of symbol X is usable if e(X + p) = e(X) + s for all X, with constants p and s: sums, multiples, quotients and
-remainders by constants are; `min`, `max` and products of symbols are not.
+A bound e of symbol X is usable if e(X + p) = e(X) + s for all X from some value on, with constants p and s: sums,
+multiples, quotients and remainders by constants are, from the first value; `min` and `max` of such, and quotients of
+constants by them, once one side stays ahead; products of symbols are not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
 from .clusters import CLUSTER_KINDS, for_each_cta, symbol_of
 from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Space
-from .expressions import Integer, Operation, Symbol, symbols_of
+from .expressions import Integer, Operation, Symbol, evaluate, symbols_of
 from .footprints import stage_bytes
 from .machine import Machine
 from .op_integers import ITERATION, by_iterations, expressions_of, iteration_of
 from .periods import NoPeriod, period
 from .tree import ops_of, walk
 from .valuations import loops_of
+
+FAR = 64  # values of a symbol up to which a bound must have settled: all of them are run
 
 
 class NoGrowth(Exception):
@@ -46,6 +50,9 @@ class Growth:
 
     loops: dict[str, Growing] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
+    settled: dict[str, int] = field(
+        default_factory=dict
+    )  # by symbol, the value from which its bounds grow so
     steps: dict[str, int] = field(default_factory=dict)
     fixed: frozenset[str] = frozenset()
     per_cta: frozenset[str] = frozenset()  # symbols with a value of their own in each CTA
@@ -100,7 +107,9 @@ def growth_of(machine: Machine) -> Growth:
     found.loops = {i: g for i, g in found.loops.items() if g.slope}
     _team_up(document, found)
     found.per_cta = frozenset(s.name for s in document.symbols if s.per_cta)
-    found.least, found.steps = for_each_cta(document, found.least), for_each_cta(document, found.steps)
+    found.settled = {n: found.settled.get(n, 0) for n in found.least}
+    sides = found.least, found.settled, found.steps
+    found.least, found.settled, found.steps = (for_each_cta(document, side) for side in sides)
     return found
 
 
@@ -159,34 +168,72 @@ def _growing(loop: Loop, found: Growth, least: dict) -> Growing | None:
         raise NoGrowth("the step of a loop is no positive constant")
     ((name, low),) = names.items()
     count = Operation("ceil_div", Operation("-", loop.stop, loop.start), loop.step)
-    period, slope = grows(count, name)
+    period, slope, since = grows(count, name)
     if slope < 0:
         raise NoGrowth(f"a loop gets shorter with {name}")
     found.least.setdefault(name, least.get(name, low))
+    found.settled[name] = max(since, found.settled.get(name, 0))
     return found.loops.setdefault(loop.id, Growing(name, period, slope))
 
 
-def grows(expression: Integer, name: str) -> tuple[int, int]:
-    """(p, s) such that ``expression`` grows by s whenever symbol ``name`` grows by p."""
+def grows(expression: Integer, name: str) -> tuple[int, int, int]:
+    """(p, s, t) such that ``expression`` grows by s whenever symbol ``name`` grows by p, from its value t on.
+
+    >>> k = Symbol("k")
+    >>> grows((k + 1) // 2, "k"), grows(1 - Operation("min", k, 1), "k"), grows(6 // (k + 1), "k")
+    ((2, 1, 0), (1, 0, 1), (1, 0, 6))
+    """
     if isinstance(expression, Symbol):
-        return 1, int(expression.name == name)
+        return 1, int(expression.name == name), 0
     if isinstance(expression, int) or name not in {s.name for s in symbols_of(expression)}:
-        return 1, 0
+        return 1, 0, 0
     operator, left, right = expression.operator, expression.left, expression.right
-    if operator in "+-":
-        (p, s), (q, t) = grows(left, name), grows(right, name)
-        common = lcm(p, q)
-        return common, s * (common // p) + t * (common // q) * (1 if operator == "+" else -1)
+    if operator in ("+", "-", "min", "max"):
+        (p, s, since), (q, t, other) = grows(left, name), grows(right, name)
+        common, since = lcm(p, q), max(since, other)
+        s, t = s * (common // p), t * (common // q)
+        if operator in "+-":
+            return common, s + t if operator == "+" else s - t, since
+        return _overtaking(expression, name, (common, s, t), since)
     if operator == "*" and isinstance(left, int):
         left, right = right, left
-    p, s = grows(left, name)
     if isinstance(right, int):
+        p, s, since = grows(left, name)
         if operator == "*":
-            return p, s * right
+            return p, s * right, since
         if operator in ("//", "ceil_div", "%") and right > 0:
             times = right // gcd(s, right)
-            return p * times, 0 if operator == "%" else s * times // right
+            return p * times, 0 if operator == "%" else s * times // right, since
+    elif isinstance(left, int) and operator == "//":
+        p, s, since = grows(right, name)
+        if s > 0 <= left:
+            return 1, 0, _settles(lambda value: evaluate(right, {name: value}) > left, since, p)
     raise NoGrowth(f"the bound {expression} has no constant growth")
+
+
+def _overtaking(
+    chosen: Operation, name: str, growth: tuple[int, int, int], since: int
+) -> tuple[int, int, int]:
+    """The growth of a `min` or `max` whose sides grow by s and t a period: that of the one which is chosen in the end."""
+    period, s, t = growth
+    if s == t:
+        return period, s, since
+    ahead, slope = (chosen.left, s) if (s < t) == (chosen.operator == "min") else (chosen.right, t)
+
+    def holds(value: int) -> bool:
+        return evaluate(chosen, {name: value}) == evaluate(ahead, {name: value})
+
+    return period, slope, _settles(holds, since, period)
+
+
+def _settles(holds: Callable[[int], bool], since: int, period: int) -> int:
+    """The value from which ``holds`` does: for ever after a period in which it does. Raises NoGrowth if that is far."""
+    streak = 0
+    for value in range(since, since + FAR + period):
+        streak = streak + 1 if holds(value) else 0
+        if streak == period:
+            return value + 1 - period
+    raise NoGrowth(f"a bound changes its growth beyond {since + FAR}")
 
 
 def _note_guard(guard: Guard, outer: tuple[tuple[Loop, Growing | None], ...]) -> None:

@@ -212,6 +212,8 @@ def _measure(joint: Joint, growth: Growth) -> None:
     mine = [growth.loops[x.id] for x in joint.loops.values() if x.id in growth.loops]
     if len(mine) != len(joint.loops) or any((g.slope, g.period) != (1, 1) for g in mine):
         raise NoPieces(f"the loop over {name} does not grow one by one")
+    if growth.settled[name] > growth.least[name]:
+        raise NoPieces(f"a loop over {name} grows one by one only from {growth.settled[name]} on")
     joint.least = trip_count(first, {name: growth.least[name]})
     joint.head, joint.tail = max(g.head for g in mine), max(g.tail for g in mine)
     joint.every = lcm(growth.steps[name], *(g.every for g in mine))

@@ -20,9 +20,10 @@ the end.
    behind it: a match at (x, y) is carried to (x, y + P) by the very shift that step 1 gives for y, since the composition of
    two shifts is one.
 
-Small values are simply run: each from its least, or from smaller ones where that is large (`core.long_loops`); a run that
-fails at values that are not meant breaks the chain of 3, and says nothing else. Where conditions at run time decide about
-events, `core.closure` takes the place of a run: it executes every outcome.
+Where bounds grow so only from some value of X on (`min`, `max`: `core.growth`), smaller ones are run, and 3 asks for P
+values from there on. Small values are simply run: each from its least, or from smaller ones where that is large
+(`core.long_loops`); a run that fails at values that are not meant breaks the chain of 3, and says nothing else. Where
+conditions at run time decide about events, `core.closure` takes the place of a run: it executes every outcome.
 
 Nothing is concluded where a bound has no constant growth, where loops over one symbol are nested or one loop runs over two
 symbols, where an old peek lets later waits pass, where tasks do not run their loops in one common order, or where no match
@@ -124,7 +125,8 @@ class Prover:
                 continue
             own = [x for x in loops if self.growth.loops[x.id].symbol == plain_symbol(name)]
             step = self.growth.steps[name]
-            self.growth.least[name] = first_value(own, plain_symbol(name), meant, step)
+            if not self.growth.settled[name]:
+                self.growth.least[name] = first_value(own, plain_symbol(name), meant, step)
         self._cover({}, [n for n in self.growth.least if n not in joined])
         places = [
             f"{value:,} of {name}" if name in self.exact else f"{name} = {value}"
@@ -144,13 +146,14 @@ class Prover:
         name, *rest = names
         least, step, meant = self.growth.least[name], self.growth.steps[name], self.meant[name]
         stages = lcm(*(max(1, r.pipeline.stages) for r in self.machine.resources.values() if r.pipeline))
-        top = least + TOP * max(min(stages, MAX_PERIOD), min(step, 2 * MAX_PERIOD)) + SPARE
+        settled = self.growth.settled[name]
+        top = max(least, settled) + TOP * max(min(stages, MAX_PERIOD), min(step, 2 * MAX_PERIOD)) + SPARE
         stride = step if meant.exactly else 1
         found: list[tuple[int, frozenset[str]]] = []
         streak = 0
         alone = not values and not rest and self.joints is None
         few = alone and cost(self.machine.document, {name: least + REACH}) < EVENTS
-        swept = self._sweep(name) if few and step == 1 else {}
+        swept = self._sweep(name) if few and step == 1 and settled <= least else {}
         for value in count(least, stride):
             if value > top:
                 self._give_up(values, f"no fixed point up to {name} = {top}")
@@ -164,7 +167,7 @@ class Prover:
                 continue
             self.hopeless |= set(values) - matched  # these need a match in every run
             found.append((value, matched))
-            streak = streak + stride if name in matched else 0
+            streak = streak + stride if name in matched and value >= settled else 0
             last = meant.exactly and value >= meant.least
             if streak >= step or last:
                 if streak:

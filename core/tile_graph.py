@@ -118,7 +118,7 @@ class TileProver:
                 raise Unproved(f"no fixed point up to {name} = {value - 1}")
             matched = self._cover({**values, name: value}, rest)
             common = matched if common is None else common & matched
-            streak = streak + 1 if name in matched else 0
+            streak = streak + 1 if name in matched and value >= self.growth.settled[name] else 0
             if streak >= step:
                 self.reached[name] = max(value, self.reached.get(name, value))
                 return common
@@ -129,7 +129,12 @@ class TileProver:
         loops = [g for g in self.growth.loops.values() if g.symbol == name]
         special = max((g.head + g.tail for g in loops), default=0)
         stages = max((r.pipeline.stages for r in self.machine.resources.values() if r.pipeline), default=1)
-        return self.growth.least[name] + special + stages + self.growth.steps[name]
+        return (
+            max(self.growth.least[name], self.growth.settled[name])
+            + special
+            + stages
+            + self.growth.steps[name]
+        )
 
     def _all_tiles(self, values: Values) -> frozenset[str]:
         """All kinds of tiles in all orders, where the symbols that tiles share have ``values``."""

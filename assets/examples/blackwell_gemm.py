@@ -2,13 +2,23 @@
 
 One warp copies tiles of A and B into a ring. One warp issues tcgen05 MMAs, which read the ring and accumulate in tensor
 memory; a commit hands a stage back when they have read it. Four warps then load the accumulator, each its own 32 lanes, and
-store it through shared memory. Nothing has run this on a Blackwell GPU yet: it is proved, emulated and compiled.
+store it through shared memory; a sum without terms they clear first. Nothing has run this on a Blackwell GPU yet: it is
+proved, emulated and compiled.
 """
 
-from warpdraft.assets.examples.persistent_gemm import SmemC, TileCoordinates, k_tiles
+from warpdraft.assets.examples.blackwell.resources import (
+    cleared,
+    copied,
+    drained,
+    matrix,
+    output,
+    product,
+    staging,
+)
+from warpdraft.assets.examples.blackwell.schedules import drain, k_tiles, multiply
+from warpdraft.assets.examples.persistent_gemm import TileCoordinates
 from warpdraft.core import (
     AsyncGroup,
-    GmemTensor,
     Kernel,
     MemoryResource,
     NamedBarrier,
@@ -22,13 +32,8 @@ from warpdraft.core import (
     consumer_work,
     domain_loop,
     elect_warp,
-    fence_proxy_async,
-    producer_work,
     schedule,
     symbol,
-    tcgen05_fence_after,
-    tcgen05_fence_before,
-    tcgen05_wait_ld,
     tmem_alloc,
     tmem_dealloc,
     tmem_relinquish,
@@ -46,65 +51,21 @@ BYTES = 2  # of an element
 class SmemAB(MemoryResource):
     """The ring: each stage holds one tile of A and one of B."""
 
-    @producer_work(
-        engine="tma",
-        body="sm90.tma_load",
-        tensor="a",
-        part="a",
-        tile=(TILE_M, TILE_K),
-        coords=("coord_m", "coord_k"),
-    )
+    @copied("a", (TILE_M, TILE_K), "coord_m")
     def load_a(self, stage_info, coord_m, coord_k): ...
 
-    @producer_work(
-        engine="tma",
-        body="sm90.tma_load",
-        tensor="b",
-        part="b",
-        tile=(TILE_N, TILE_K),
-        coords=("coord_n", "coord_k"),
-    )
+    @copied("b", (TILE_N, TILE_K), "coord_n")
     def load_b(self, stage_info, coord_n, coord_k): ...
 
     @consumer_work(view=True, returns="tiles")
     def tiles(self, stage_info): ...  # a view: the stage is read where the token is used
 
 
-class Accumulator(MemoryResource):
-    """The tile of C in tensor memory: a lane for each row, a column for each column."""
+class Accumulator(drained(SUBTILES)):
+    """The tile of C in tensor memory."""
 
-    @producer_work(
-        engine="tcgen05",
-        body="sm100.tcgen05_mma",
-        a="a",
-        b="b",
-        tile=(TILE_M, TILE_N, TILE_K),
-        overwrite="first_iter",
-    )
-    def mma(self, stage_info, tiles): ...  # reads the stage until the commit behind it arrives
-
-    @consumer_work(engine="tcgen05_ld", body="sm100.tmem_load", subtiles=SUBTILES, returns="fragment")
-    def load(self, stage_info, subtile): ...  # in registers once the warp has waited for its loads
-
-
-class SubtileC(SmemC):
-    """Two subtiles of C on their way out."""
-
-    @producer_work(body="sm100.store_fragment", footprint="warp_slice")
-    def store(self, stage_info, fragment, subtile): ...
-
-
-class GmemC(MemoryResource):
-    """C in global memory."""
-
-    @producer_work(
-        engine="bulk_store",
-        body="sm90.bulk_store",
-        tensor="c",
-        tile=(TILE_M, TILE_N // SUBTILES),
-        coords=("coord_m", "coord_n"),
-    )
-    def bulk_store(self, stage_info, staged, coord_m, coord_n, subtile): ...
+    @product((TILE_M, TILE_N, TILE_K))
+    def mma(self, stage_info, tiles): ...
 
 
 # -- what each task does ------------------------------------------------------------------------------------------------
@@ -123,42 +84,19 @@ def load(coords, smem_ab):
 @schedule
 def mma(smem_ab, acc, allocated):
     allocated.sync()  # the address of tensor memory is there
-    acc.acquire()
-    tcgen05_fence_after()
-    with domain_loop(0, k_tiles):
-        smem_ab.wait()
-        acc.mma(tiles=smem_ab.tiles())
-        smem_ab.release()  # a tcgen05.commit: the stage is empty when the MMAs so far are done
-    acc.commit()
+    multiply(smem_ab, acc, acc.mma)
 
 
 @schedule
-def epilogue(coords, acc, smem_c, gmem_c, allocated, stores, together):
+def epilogue(coords, acc, cleared, smem_c, gmem_c, allocated, stores, together):
     with elect_warp(0):
         tmem_alloc(acc)
         tmem_relinquish()
     allocated.sync()
-    acc.wait()
-    tcgen05_fence_after()
-    coord_m, coord_n, _ = coords.coords()
-    for subtile in range(SUBTILES):  # plain Python: unrolled at capture
-        fragment = acc.load(subtile=subtile)
-        tcgen05_wait_ld()
-        smem_c.store(fragment=fragment, subtile=subtile, stage=subtile % 2)
-        fence_proxy_async()  # by every writer, before the barrier
-        together.sync()
-        with elect_warp(0):
-            staged = smem_c.staged(stage=subtile % 2)
-            gmem_c.bulk_store(staged=staged, coord_m=coord_m, coord_n=coord_n, subtile=subtile)
-            stores.commit()
-            stores.wait_read(1)  # the other stage has been read ...
-        together.sync()  # ... and now everybody knows
-    tcgen05_fence_before()
-    acc.release()
-    together.sync()  # nobody loads any more
+    drain(coords, acc, cleared, smem_c, gmem_c, stores, together, SUBTILES)
     with elect_warp(0):
-        tmem_dealloc(acc)
         stores.wait_read(0)  # shared memory must outlive the last copies out of it
+        tmem_dealloc(acc)  # nobody loads any more: all have met
 
 
 # -- the kernel ---------------------------------------------------------------------------------------------------------
@@ -169,11 +107,7 @@ def kernel():
     M, N, K = symbol("M"), symbol("N"), symbol("K")
     return Kernel(
         "gemm",
-        tensors=[
-            GmemTensor("a", (M, K), "dtype", order=(0, 1)),
-            GmemTensor("b", (N, K), "dtype", order=(0, 1)),
-            GmemTensor("c", (M, N), "dtype", order=(0, 1), role="out"),
-        ],
+        tensors=[matrix("a", M, K), matrix("b", N, K), matrix("c", M, N, role="out")],
         parameters={"dtype": "fp16", "tile": (TILE_M, TILE_N, TILE_K)},
         symbols={"k_tiles": ceil_div(K, TILE_K)},
         grid=ceil_div(M, TILE_M) * ceil_div(N, TILE_N),
@@ -204,9 +138,8 @@ def build(stages=STAGES):
         pipeline_config=PipelineConfig(num_stages=1, pipeline_type=PipelineType.UmmaAsync),
         tmem=[TmemAllocation("acc", TILE_N)],
     )
-    subtile = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * BYTES, alignment=1024)
-    smem_c = SubtileC(name="smem_c", smem=[subtile], stages=2)
-    gmem_c = GmemC(name="gmem_c")
+    empty = cleared(TILE_N)
+    smem_c, gmem_c = staging(TILE_M, TILE_N // SUBTILES), output(TILE_M, TILE_N // SUBTILES)
     stores = AsyncGroup("bulk_store")
     allocated = NamedBarrier(1, 160)  # the MMA warp and the epilogue's four
     together = NamedBarrier(2, 128)  # the epilogue's; barrier 0 is the whole CTA's
@@ -230,16 +163,17 @@ def build(stages=STAGES):
     epilogue_task = Task(
         name="epilogue",
         src_resources=[coords, acc, smem_c],
-        dst_resources=[smem_c, gmem_c],
+        dst_resources=[empty, smem_c, gmem_c],
         warp_idx=4,
         num_warps=4,
-        schedule=epilogue(coords, acc, smem_c, gmem_c, allocated, stores, together),
+        schedule=epilogue(coords, acc, empty, smem_c, gmem_c, allocated, stores, together),
     )
     return TaskManager(
         tasks=[load_task, mma_task, epilogue_task],
         resource_dependency_graph={
             smem_ab: [coords],
             acc: [smem_ab],
+            empty: [acc],
             smem_c: [acc],
             gmem_c: [smem_c, coords],
         },

@@ -6,11 +6,19 @@ tensor core does copies and products of one thread in their order. Nothing has r
 emulated and compiled.
 """
 
-from warpdraft.assets.examples.blackwell_gemm import SubtileC
-from warpdraft.assets.examples.persistent_gemm import TileCoordinates, k_tiles, tiles
+from warpdraft.assets.examples.blackwell.resources import (
+    cleared,
+    copied,
+    drained,
+    matrix,
+    output,
+    product,
+    staging,
+)
+from warpdraft.assets.examples.blackwell.schedules import drain, k_tiles, multiply
+from warpdraft.assets.examples.persistent_gemm import TileCoordinates, tiles
 from warpdraft.core import (
     AsyncGroup,
-    GmemTensor,
     Kernel,
     MemoryResource,
     NamedBarrier,
@@ -27,13 +35,10 @@ from warpdraft.core import (
     consumer_work,
     domain_loop,
     elect_warp,
-    fence_proxy_async,
     producer_work,
     schedule,
     symbol,
     tcgen05_fence_after,
-    tcgen05_fence_before,
-    tcgen05_wait_ld,
     tmem_alloc,
     tmem_dealloc,
     tmem_relinquish,
@@ -49,13 +54,6 @@ COLUMNS = 512  # all of tensor memory: a power of two
 
 
 # -- what the tasks hand on ---------------------------------------------------------------------------------------------
-
-
-def copied(tensor, tile, rows):
-    """A copy of a tile of ``tensor`` into the part of the same name."""
-    return producer_work(
-        engine="tma", body="sm90.tma_load", tensor=tensor, part=tensor, tile=tile, coords=(rows, "coord_k")
-    )
 
 
 class SmemAB(MemoryResource):
@@ -97,36 +95,11 @@ class FactorsB(MemoryResource):
     def factors(self, stage_info): ...
 
 
-class Accumulator(MemoryResource):
+class Accumulator(drained(SUBTILES)):
     """The tile of C in tensor memory, twice."""
 
-    @producer_work(
-        engine="tcgen05",
-        body="sm100.tcgen05_mma_scaled",
-        a="a",
-        b="b",
-        sfa="sfa",
-        sfb="sfb",
-        tile=(TILE_M, TILE_N, TILE_K),
-        overwrite="first_iter",
-    )
+    @product((TILE_M, TILE_N, TILE_K), "sm100.tcgen05_mma_scaled", sfa="sfa", sfb="sfb")
     def mma(self, stage_info, tiles, sfa, sfb): ...
-
-    @consumer_work(engine="tcgen05_ld", body="sm100.tmem_load", subtiles=SUBTILES, returns="fragment")
-    def load(self, stage_info, subtile): ...
-
-
-class GmemC(MemoryResource):
-    """C in global memory."""
-
-    @producer_work(
-        engine="bulk_store",
-        body="sm90.bulk_store",
-        tensor="c",
-        tile=(TILE_M, TILE_N // SUBTILES),
-        coords=("coord_m", "coord_n"),
-    )
-    def bulk_store(self, stage_info, staged, coord_m, coord_n, subtile): ...
 
 
 # -- what each task does ------------------------------------------------------------------------------------------------
@@ -148,47 +121,27 @@ def load(coords, queue, smem_ab):
 
 @schedule
 def mma(queue, smem_ab, sfa, sfb, acc, allocated):
+    def products(tiles):
+        sfa.copy(tiles=tiles)
+        sfb.copy(tiles=tiles)
+        acc.mma(tiles=tiles, sfa=sfa.factors(), sfb=sfb.factors())
+
     allocated.sync()
     tcgen05_fence_after()
     with work_tile_loop(queue):
-        acc.acquire()
-        tcgen05_fence_after()
-        with domain_loop(0, k_tiles):
-            smem_ab.wait()
-            tiles = smem_ab.tiles()
-            sfa.copy(tiles=tiles)
-            sfb.copy(tiles=tiles)
-            acc.mma(tiles=tiles, sfa=sfa.factors(), sfb=sfb.factors())
-            smem_ab.release()  # a commit, of the copies and the products so far
-        acc.commit()
+        multiply(smem_ab, acc, products)
         queue.get_and_advance_work_tile()
 
 
 @schedule
-def epilogue(coords, queue, acc, smem_c, gmem_c, allocated, stores, together):
+def epilogue(coords, queue, acc, cleared, smem_c, gmem_c, allocated, stores, together, accumulators):
     with elect_warp(0):
         tmem_alloc(columns=COLUMNS)
         tmem_relinquish()
     allocated.sync()
-    with work_tile_loop(queue):
-        acc.wait()
-        tcgen05_fence_after()
-        coord_m, coord_n, _ = coords.coords()
-        for subtile in range(SUBTILES):
-            fragment = acc.load(subtile=subtile)
-            tcgen05_wait_ld()
-            if subtile == SUBTILES - 1:
-                tcgen05_fence_before()
-                acc.release()
-            smem_c.store(fragment=fragment, subtile=subtile, stage=subtile % 2)
-            fence_proxy_async()
-            together.sync()
-            with elect_warp(0):
-                staged = smem_c.staged(stage=subtile % 2)
-                gmem_c.bulk_store(staged=staged, coord_m=coord_m, coord_n=coord_n, subtile=subtile)
-                stores.commit()
-                stores.wait_read(1)
-            together.sync()
+    with work_tile_loop(queue) as tile:
+        stage = tile % accumulators
+        drain(coords, acc, cleared, smem_c, gmem_c, stores, together, SUBTILES, stage)
         queue.get_and_advance_work_tile()
     with elect_warp(0):
         stores.wait_read(0)
@@ -206,11 +159,11 @@ def kernel():
     return Kernel(
         "scaled_gemm",
         tensors=[
-            GmemTensor("a", (M, K), "ab", order=(0, 1)),
-            GmemTensor("b", (N, K), "ab", order=(0, 1)),
-            GmemTensor("sfa", (down * FACTORS[0], deep * FACTORS[1]), "factors", order=(0, 1)),
-            GmemTensor("sfb", (across * FACTORS[0], deep * FACTORS[1]), "factors", order=(0, 1)),
-            GmemTensor("c", (M, N), "dtype", order=(0, 1), role="out"),
+            matrix("a", M, K, "ab"),
+            matrix("b", N, K, "ab"),
+            matrix("sfa", down * FACTORS[0], deep * FACTORS[1], "factors"),
+            matrix("sfb", across * FACTORS[0], deep * FACTORS[1], "factors"),
+            matrix("c", M, N, role="out"),
         ],
         parameters={"dtype": "fp16", "ab": "e4m3", "factors": "ue8m0", "tile": (TILE_M, TILE_N, TILE_K)},
         symbols={"k_tiles": deep, "tiles": ceil_div(down * across, symbol("grid"))},
@@ -246,12 +199,12 @@ def build(stages=STAGES, accumulators=ACCUMULATORS):
     behind = accumulators * TILE_N  # columns
     sfa = FactorsA(name="sfa", space="tmem", storage=Storage(BLOCKS, offset=behind))
     sfb = FactorsB(name="sfb", space="tmem", storage=Storage(BLOCKS, offset=behind + BLOCKS))
-    subtile = SmemAllocation("c", size_bytes=TILE_M * TILE_N // SUBTILES * 2, alignment=1024)
-    smem_c = SubtileC(name="smem_c", smem=[subtile], stages=2)
-    gmem_c = GmemC(name="gmem_c")
+    empty = cleared(TILE_N, accumulators)
+    smem_c, gmem_c = staging(TILE_M, TILE_N // SUBTILES), output(TILE_M, TILE_N // SUBTILES)
     stores = AsyncGroup("bulk_store")
     allocated = NamedBarrier(1, 160)  # the MMA warp and the epilogue's four
     together = NamedBarrier(2, 128)  # the epilogue's
+    drains = epilogue(coords, queue, acc, empty, smem_c, gmem_c, allocated, stores, together, accumulators)
 
     tasks = [
         Task(
@@ -273,10 +226,10 @@ def build(stages=STAGES, accumulators=ACCUMULATORS):
         Task(
             name="epilogue",
             src_resources=[coords, queue, acc, smem_c],
-            dst_resources=[smem_c, gmem_c],
+            dst_resources=[empty, smem_c, gmem_c],
             warp_idx=4,
             num_warps=4,
-            schedule=epilogue(coords, queue, acc, smem_c, gmem_c, allocated, stores, together),
+            schedule=drains,
         ),
     ]
     return TaskManager(
@@ -286,6 +239,7 @@ def build(stages=STAGES, accumulators=ACCUMULATORS):
             sfa: [smem_ab],
             sfb: [smem_ab],
             acc: [smem_ab, sfa, sfb, queue],
+            empty: [acc],
             smem_c: [acc],
             gmem_c: [smem_c, coords, queue],
         },

@@ -87,6 +87,18 @@ class Ops:
         cute.copy(copy, source, values)
         return values
 
+    def tmem_store(self, op, copy, lane, fragment, start, columns, step):
+        """A fragment to the columns of this thread's lane, there once the warp has waited for its stores."""
+        cute.copy(copy, fragment, copy.get_slice(lane).partition_D(columns_at(start, columns)))
+
+    def tmem_clear(self, op, lane, start, columns, step):
+        """Zeros to the columns of this thread's lane, there once the warp has waited for its stores."""
+        wide = 16 if columns % 32 else 32  # columns at a time
+        copy, zeros = tmem_stores(wide), cute.make_rmem_tensor(((wide, 1), 1, 1), cutlass.Float32)
+        zeros.fill(0.0)
+        for first in range(0, columns, wide):
+            cute.copy(copy, zeros, copy.get_slice(lane).partition_D(columns_at(start + first, wide)))
+
     def wait_tmem_loads(self, op, step):
         cute.arch.fence_view_async_tmem_load()
 
@@ -158,6 +170,13 @@ def columns_at(start, columns):
 def tmem_loads(columns):
     """The copy of `columns` columns to registers, a lane for each of 128 threads."""
     atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(columns)), cutlass.Float32)
+    anywhere = cute.make_ptr(cutlass.Float32, 0, cute.AddressSpace.tmem, assumed_align=16)
+    return tcgen05.make_tmem_copy(atom, columns_at(anywhere, columns))
+
+
+def tmem_stores(columns):
+    """The copy of registers to `columns` columns, a lane from each of 128 threads."""
+    atom = cute.make_copy_atom(tcgen05.St32x32bOp(tcgen05.Repetition(columns)), cutlass.Float32)
     anywhere = cute.make_ptr(cutlass.Float32, 0, cute.AddressSpace.tmem, assumed_align=16)
     return tcgen05.make_tmem_copy(atom, columns_at(anywhere, columns))
 

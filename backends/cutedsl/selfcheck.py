@@ -270,20 +270,23 @@ def report(kernel, sizes, options):
     found |= {"right": error <= allowed, "error": error, "limit": allowed}
     if not options.no_timing:
         inputs, outputs = make_tensors(sizes)
-        functions = (bind(kernel, inputs + outputs), lambda: library(inputs, outputs))
-        each = measure(functions, (True, LIBRARY_CAPTURED))
-        own, other = (times[len(times) // 2] for times in each)
+        functions = [bind(kernel, inputs + outputs)] + [lambda: library(inputs, outputs)] * bool(LIBRARY)
+        each = measure(functions, (True, LIBRARY_CAPTURED)[: len(functions)])
+        own, *others = (times[len(times) // 2] for times in each)
         spread = (each[0][len(each[0]) * 3 // 4] - each[0][len(each[0]) // 4]) / own
         amount, unit = work(inputs, outputs)
         found |= {"seconds": own, "rate": amount / own / 1e12, "unit": unit}
-        found |= {"spread": spread, "library": LIBRARY, "library_seconds": other, "ratio": other / own}
+        found |= {"spread": spread}
+        for other in others:
+            found |= {"library": LIBRARY, "library_seconds": other, "ratio": other / own}
     if options.json:
         print(json.dumps(found))
     else:
         verdict = "right" if found["right"] else "WRONG"
         print(f"{NAME} {found['dtype']} {sizes}: {verdict}, relative error {error:.1e} (limit {allowed:.0e})")
         if "rate" in found:
-            print(f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}; {other / own:.3f} of {LIBRARY}")
+            beside = f"; {found['ratio']:.3f} of {LIBRARY}" if LIBRARY else ""
+            print(f"{own * 1e6:.1f} us, {found['rate']:.2f} {unit}{beside}")
     return 0 if found["right"] else 1
 
 

@@ -11,12 +11,14 @@ from warpdraft.core import phases
 from warpdraft.core.allocations import allocated
 from warpdraft.core.document import Engine, Loop, Op, Space, Token
 from warpdraft.core.expressions import evaluate
+from warpdraft.core.fencing import judged
 from warpdraft.core.program import Event, EventKind, Program, Stream
 from warpdraft.core.schedulers import RESPONSE_BYTES, has_slots
 from warpdraft.core.tensor_core import COMMITTED
 from warpdraft.core.tree import find_task, find_work, placed
 
 from ..vocabulary import StockError, check
+from .ahead import Ahead
 from .blocked import explain
 from .bodies import BODIES
 from .call import Body, Call, View, WarpState, name_of
@@ -57,10 +59,16 @@ class Cluster:
         self.first = first
         self.ctas = 1 + max((s.cta for s in program.streams), default=0)
         self.memories = [SharedMemory(launch.smem_bytes, order.adverse) for _ in range(self.ctas)]
-        owned = set() if allocated(launch.document) else None
-        self.tensor_memories = [TensorMemory(launch.tmem_columns, owned) for _ in range(self.ctas)]
+        stated = bool(allocated(launch.document))
+        self.tensor_memories = [TensorMemory(launch.tmem_columns, stated) for _ in range(self.ctas)]
         self.left: set[int] = set()  # CTAs whose warps have all exited
         self.warps = [Warp(s, find_task(launch.document, s.task)) for s in program.streams]
+        fencing = (
+            judged(launch.document).after if order.adverse else ()
+        )  # tasks that state their tcgen05 fences
+        self.ahead = {
+            i: Ahead(s, self.tensor_memories) for i, s in enumerate(program.streams) if s.task in fencing
+        }
         self.states = [b.start for b in program.barriers]
         self.flights: list[Flight] = []
         self.requests: dict[int, int] = {}  # CTA -> responses on their way to it, or there
@@ -70,6 +78,8 @@ class Cluster:
 
     def run(self) -> tuple[Blocked, ...]:
         """Steps until every warp has ended or none can move."""
+        for index, ahead in self.ahead.items():
+            ahead.come(0, self.flights, index)
         while True:
             ready = [i for i, w in enumerate(self.warps) if self._ready(w)]
             flights = self._completable()
@@ -191,6 +201,7 @@ class Cluster:
             commit = Flight(index, Engine.TCGEN05, None, None, event.barriers, arrivals=event.number or 0)
             self.flights.append(commit)
         elif kind in TMEM_LIFE:
+            self.order.ready(index)
             for access in event.accesses:
                 self.tensor_memories[warp.stream.cta].own(
                     access.low, access.high, kind is EventKind.TMEM_ALLOC
@@ -203,6 +214,9 @@ class Cluster:
                 return  # it goes on when its generation is complete
         warp.joined = -1
         warp.position += 1
+        if index in self.ahead:
+            self.ahead[index].leave()
+            self.ahead[index].come(warp.position, self.flights, index)
         if warp.position == len(warp.events):
             self._leave(warp.stream.cta)
 
@@ -237,13 +251,14 @@ class Cluster:
         flight.done = True
         if flight.arrivals:
             self._signal("a tcgen05.commit", flight.barriers, flight.arrivals)
-            return
-        if flight.writes is not None:
+        elif flight.writes is not None:
             flight.writes()
         else:
             flight.body.run(flight.call)
-        for barrier in flight.barriers:
+        for barrier in flight.barriers if not flight.arrivals else ():
             self.states[barrier] = phases.complete_tx(self.states[barrier], flight.bytes)
+        if flight.warp in self.ahead:
+            self.ahead[flight.warp].come(self.warps[flight.warp].position, self.flights, flight.warp)
 
     # -- works --------------------------------------------------------------------------------------------------------
     def _work(self, index: int, warp: Warp, event: Event) -> None:
@@ -299,6 +314,9 @@ class Cluster:
             args[name] = value
         loops = tuple((loop, i) for loop, (_, i) in zip(place.loops, event.at, strict=True))
         target, window = warp.stream.cta, None
+        columns, ahead = self.tensor_memories[target], self.ahead.get(self.warps.index(warp))
+        if ahead is not None:  # a load may have run ahead
+            columns = ahead.found.pop(warp.position, columns)
         pair = target - target % 2
         if self.ctas > 1 and event.engine is Engine.TMA:  # one event for each CTA that a copy goes to
             written = next((a for a in event.accesses if a.write), None)
@@ -306,7 +324,7 @@ class Cluster:
         return Call(
             self.launch,
             self.memories[target],
-            self.tensor_memories[warp.stream.cta],
+            columns,
             warp.state,
             self.first + warp.stream.cta,
             warp.task,

@@ -8,7 +8,7 @@ from typing import Any
 
 from warpdraft.core.clusters import looked_at
 from warpdraft.core.document import Document
-from warpdraft.core.program import Program
+from warpdraft.core.program import EventKind, Program
 from warpdraft.core.unroll import unroll
 
 from .cluster import Cluster
@@ -47,7 +47,8 @@ def emulate(
         program = programs.get(key) or programs.setdefault(
             key, _program(document, values, launch.grid // together)
         )
-        chosen = Order(order, seed * 1000 + first, len(program.streams))
+        number = first // together + seed
+        chosen = Order(order, seed * 1000 + first, len(program.streams), _set_up(program, number))
         cluster = Cluster(launch, program, values, first, chosen)
         blocked = cluster.run()
         steps += cluster.steps
@@ -86,6 +87,17 @@ def emulate_all(
             if outcome.verdict != "right":
                 return replace(outcome, ran=tuple(ran))
     return replace(outcome, ran=tuple(ran))
+
+
+def _set_up(program: Program, turn: int) -> list[int]:
+    """The warps that allocate tensor memory, by CTA; which CTA is the last changes with ``turn``."""
+    ctas = 1 + max((s.cta for s in program.streams), default=0)
+    found = [
+        (-((s.cta + turn) % ctas), index)
+        for index, s in enumerate(program.streams)
+        if any(e.kind is EventKind.TMEM_ALLOC for e in s.events)
+    ]
+    return [index for _, index in sorted(found)]
 
 
 def _program(document: Document, values: dict[str, int], clusters: int) -> Program:

@@ -56,14 +56,20 @@ class SharedMemory:
 
 
 class TensorMemory:
-    """128 lanes of 32-bit columns. What nobody has written, or allocated, is NaN; ``owned``: the columns that are
-    allocated, or all of them (None) where the schedule does not say."""
+    """128 lanes of 32-bit columns. What nobody has written, or allocated, is NaN. ``stated``: the schedule says what is
+    allocated; else all of it is."""
 
     LANES = 128
 
-    def __init__(self, columns: int, owned: set[int] | None) -> None:
+    def __init__(self, columns: int, stated: bool) -> None:
         self.cells = np.full((self.LANES, columns), np.nan, np.float32)
-        self._owned = owned
+        self._owned: set[int] | None = set() if stated else None
+
+    def copy(self) -> TensorMemory:
+        """As it is now."""
+        made = TensorMemory(0, False)
+        made.cells, made._owned = self.cells.copy(), None if self._owned is None else self._owned.copy()
+        return made
 
     def own(self, low: int, high: int, owned: bool) -> None:
         """Columns [low, high) are allocated, or freed: their content is gone."""

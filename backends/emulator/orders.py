@@ -4,7 +4,8 @@
 (MMAs, stores, loads) completes last, so that a stage which is given back too early is overwritten before it is read.
 ``late-writes``: warps go first, and copies into shared memory complete last, so that a stage which is read too early still
 holds the old bytes. ``eager``: what is started is done at once, so that a store which is started too early misses what
-other warps have yet to write, or to fence. The adversaries also let some warps run far ahead of others.
+other warps have yet to write, or to fence. The adversaries also let some warps run far ahead of others, at first those that
+set up nothing for others (`late`), so that what is not waited for is not there.
 """
 
 from __future__ import annotations
@@ -43,10 +44,12 @@ class Flight:
 class Order:
     """Picks the next step; the same seed picks the same ones."""
 
-    def __init__(self, name: str, seed: int, warps: int) -> None:
+    def __init__(self, name: str, seed: int, warps: int, late: Sequence[int] = ()) -> None:
+        """``late``: the warps that come last until they are `ready`, the last of them last of all."""
         self.name = name
         self._random = random.Random(f"{name} {seed}")
         self._warps = warps
+        self._late = list(late)
         self._rank: list[float] = []
         self._shuffle()
 
@@ -57,6 +60,14 @@ class Order:
 
     def _shuffle(self) -> None:
         self._rank = [self._random.random() for _ in range(self._warps)]
+        for place, warp in enumerate(self._late):
+            self._rank[warp] = -1 - place
+
+    def ready(self, warp: int) -> None:
+        """``warp`` has set up what it had to."""
+        if warp in self._late:
+            self._late.remove(warp)
+            self._rank[warp] = self._random.random()
 
     def pick(self, warps: Sequence[int], flights: Sequence[Flight]) -> int | Flight:
         """The warp or the completion that comes next; at least one of the two is not empty, flights oldest first."""

@@ -18,6 +18,7 @@ from statistics import median
 from types import ModuleType
 
 from hopper import SHAPES
+
 from warpdraft.app.measurements import Measured, dumps, measured
 from warpdraft.assets.examples.hopper.members import members
 from warpdraft.backends.cutedsl import Measurement, lower

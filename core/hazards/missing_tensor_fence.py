@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from ..document import Document, OpKind
 from ..edits import InsertNode, places
+from ..fencing import fences_nothing
 from ..findings import Finding, Fix
 from ..races import Pair
 from ..run import Run, join_clocks, prefix_steps
+from ..tree import find_task
 from .base import Hazard, error, unique
 from .examples import (
     acquire,
@@ -56,7 +58,7 @@ def _finding(run: Run, pair: Pair, side: str) -> Finding:
         if waiting
         else f"tcgen05_fence_before() after {at} is complete{before}",
         actual="none",
-        notes=(f"{task} states its tcgen05 fences elsewhere, so all of its works are held to them",),
+        notes=(_why_held(run.document, task),),
         witness=prefix_steps(
             run,
             join_clocks(run, (x.stream, x.index, x.base), (y.stream, y.index, y.base)),
@@ -64,6 +66,13 @@ def _finding(run: Run, pair: Pair, side: str) -> Finding:
             [(x.stream, x.index)],
         ),
     )
+
+
+def _why_held(document: Document, name: str) -> str:
+    task = find_task(document, name)
+    if task is not None and fences_nothing(document, task):
+        return f"the stock bodies of {name} do not fence"
+    return f"{name} states its tcgen05 fences elsewhere, so all of its works are held to them"
 
 
 def repair(document: Document, finding: Finding) -> Iterator[Fix]:
@@ -96,7 +105,8 @@ HAZARD = Hazard(
     name=NAME,
     rule="Between a barrier and the tcgen05 work that it orders stands a tcgen05 fence, on both sides; a commit is one.",
     why="tcgen05 works run on their own, and a barrier orders threads: without tcgen05.fence::after_thread_sync a load may "
-    "run ahead of the wait in front of it. Tasks that state no such fence are trusted to do it inside their works.",
+    "run ahead of the wait in front of it. Tasks that state no such fence are trusted to do it inside their works, unless "
+    "these are stock bodies.",
     bad=_drain((), fence_after()),
     good=_drain((fence_after(),)),
     examine=examine,

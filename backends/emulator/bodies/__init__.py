@@ -13,6 +13,7 @@ from . import (
     tile_coords,
     tma_load,
     tmem_load,
+    tmem_store,
     wgmma,
 )
 
@@ -27,6 +28,7 @@ MODULES = (
     tcgen05_mma,
     tcgen05_mma_scaled,
     tmem_load,
+    tmem_store,
     store_lanes,
 )
 BODIES: dict[str, Body] = {

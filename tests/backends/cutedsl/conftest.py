@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import warpdraft.assets
+from warpdraft.assets.examples import blackwell_pair_gemm
 from warpdraft.core.document import Document
 from warpdraft.core.store import load
 
@@ -14,6 +15,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks" / "gpu"
 DOCUMENTS = {
     path.name.removesuffix(".warpdraft.json"): load(path) for path in EXAMPLES.glob("*.warpdraft.json")
 }
+PAIRS = "blackwell_pairs_gemm"  # clusters of two pairs
 SCHEDULES = ("attention", "ping_pong")  # say nothing of tensors: there is no kernel to make
 NAMES = sorted(name for name in DOCUMENTS if name not in SCHEDULES)
 VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
@@ -26,6 +28,8 @@ def named(name: str) -> Document:
     """An example, an edit of the persistent GEMM, or the GEMM with a store task."""
     if name in NAMES:
         return load(EXAMPLES / f"{name}.warpdraft.json")
+    if name == PAIRS:
+        return blackwell_pair_gemm.build(across=2).document
     if name in VARIANTS:
         return VARIANTS[name](named("persistent_gemm"))
     return store_task()
@@ -34,7 +38,7 @@ def named(name: str) -> Document:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`any_document` runs a test once for each document, `edit` once for each edit."""
     if "any_document" in metafunc.fixturenames:
-        metafunc.parametrize("any_document", [*NAMES, *VARIANTS, "store_task"], indirect=True)
+        metafunc.parametrize("any_document", [*NAMES, *VARIANTS, PAIRS, "store_task"], indirect=True)
     if "edit" in metafunc.fixturenames:
         metafunc.parametrize("edit", VARIANTS)
 

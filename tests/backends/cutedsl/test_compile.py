@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from math import prod
+from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
@@ -40,7 +41,9 @@ def ptx_of(tmp_path_factory):
         source = lower(document)
         known = folder / hashlib.sha256(f"{dtype} {source}".encode()).hexdigest()
         if not known.exists():
+            start = getrusage(RUSAGE_CHILDREN).ru_utime
             compiled = compile_module(source, dtype)
+            assert getrusage(RUSAGE_CHILDREN).ru_utime - start < 60  # seconds
             assert compiled.cubin[:4] == b"\x7fELF"
             assert compiled.resources.stack_bytes == 0, "registers were spilled"
             unfinished = known.with_suffix(f".{os.getpid()}")
@@ -192,6 +195,8 @@ def test_tensor_memory_and_its_waits_and_fences(any_document, ptx_of):
         for op in ops(any_document, OpKind.WORK)
     )
     assert len(re.findall(r"tcgen05\.ld\.", ptx)) == works["sm100.tmem_load"]
+    cleared = [r.storage.bytes // 32 for r in any_document.resources if r.name == "cleared"]
+    assert len(re.findall(r"tcgen05\.st\.\S*\.x32\.b32", ptx)) == sum(cleared)
     scaled = works["sm100.tcgen05_mma_scaled"]  # four instructions each: 64 columns of fp16, 128 of fp8
     assert ptx.count("tcgen05.mma.cta_group") == 4 * (works["sm100.tcgen05_mma"] + scaled)
     assert ptx.count("kind::mxf8f6f4.block_scale.block32") == 4 * scaled
@@ -209,6 +214,7 @@ TENSOR_CORE = {
     OpKind.TCGEN05_FENCE_BEFORE: r"tcgen05\.fence::before_thread_sync",
     OpKind.TCGEN05_FENCE_AFTER: r"tcgen05\.fence::after_thread_sync",
     OpKind.TCGEN05_WAIT_LD: r"tcgen05\.wait::ld",
+    OpKind.TCGEN05_WAIT_ST: r"tcgen05\.wait::st",
 }
 
 

@@ -185,7 +185,7 @@ def test_what_cannot_be_emulated_says_why(gemm):
         emulate(gemm, order="sideways")
     with pytest.raises(EmulationError, match="at most 300000 are emulated: choose smaller ones"):
         emulate(gemm, {"M": 2048, "N": 2048, "K": 8192})
-    with pytest.raises(EmulationError, match="tensor a would have shape"):
+    with pytest.raises(EmulationError, match="tensor c would have shape"):
         emulate(gemm, {"M": 0})
 
 

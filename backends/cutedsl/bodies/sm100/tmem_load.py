@@ -33,7 +33,8 @@ class TmemLoad:
         for result in op.results:
             if result in task.hoisted:
                 raise call.fail("a fragment can only be used inside the loop or guard that reads it")
-            task.bind(result, Fragment(call.resource.name, task.variable(result)))
+            held = Fragment(call.resource.name, task.variable(result), subtile, call.parameter("subtiles"))
+            task.bind(result, held)
         targets = tuple(expression(task.variable(result)) for result in op.results)
         return (Line(value, targets, op.id),)
 

@@ -32,8 +32,6 @@ class TmaLoad:
         view = task.module.storage.view(call.resource, call.parameter("part"), tile, op.id)
         to = multicast(call)
         pair = lands_in_leader(call)
-        if pair and to:
-            raise call.fail("copies to several pairs of CTAs at once are not lowered yet")
         copy = partitioned(call, call.parameter("tensor"), view, store=False, to=to, pair=pair)
         stage = task.stage(call.resource, "producer", op)
         *batch, row, column = coordinates(call)
