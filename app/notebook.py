@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from panel.io.notebook import patch_inline_stylesheets
 from warpdraft.core import TaskManager
 from warpdraft.core.document import Document
 
+from .components.editor import Soon, at_once
 from .files import Folder
 from .page import Page
 from .server import poster
@@ -43,7 +46,7 @@ class ScheduleEditor(pn.viewable.Viewer):
             document = schedule if isinstance(schedule, Document) else schedule.document
             self.session = Session(document, post=post)
             folder = Folder(Path.cwd())
-        self.page = Page(self.session, folder, standalone=False, hooks=[_inline])
+        self.page = Page(self.session, folder, standalone=False, hooks=[_inline], soon=_soon(self.session))
 
     @property
     def document(self) -> Document:
@@ -71,3 +74,19 @@ def _inline(viewable: pn.viewable.Viewable, root: Any) -> None:
     """Panel's own style sheets are part of the page: one that is saved, too, asks for nothing outside."""
     for model in root.select({"type": UIElement}):
         patch_inline_stylesheets(model)
+
+
+def _soon(session: Session) -> Soon:
+    """Runs functions on the loop of the kernel that executes this cell, at once where there is none. Never while the session
+    is changed elsewhere (results come in threads of their own, messages of JupyterLab in a subshell's): Bokeh forgets
+    changes that are made while it collects them."""
+
+    def run(function: Callable[[], None]) -> None:
+        with session.lock:
+            function()
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return at_once
+    return lambda function: loop.call_soon_threadsafe(run, function)

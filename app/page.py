@@ -11,15 +11,12 @@ from typing import Any
 
 import panel as pn
 
-from warpdraft.core.limits import too_large
-
-from . import debug_intents, file_intents, intents
+from . import file_intents, intents
 from .advising import Advising
-from .breakpoints import Breakpoints
 from .compare_pane import ComparePane
 from .components.editor import EditorComponent
 from .consent import Consent
-from .debugger import Debugger
+from .debug_pane import DebugPane
 from .files import Folder, examples
 from .fixing import find_fixes
 from .opining import Opining
@@ -30,7 +27,6 @@ from .timeline_pane import TimelinePane
 from .values import Result
 from .views.chrome import chrome_view
 from .views.code import code_view, source_view
-from .views.debugger import debugger_view
 from .views.details import details_view
 from .views.details import find as find_finding
 from .views.findings import findings_view, marks_view
@@ -85,9 +81,8 @@ class Page:
         self.session, self.folder = session, folder
         self._runner = Runner(lambda state: self.session.post(lambda: self._ran(state)))
         self._why: dict | None = None
-        self._debugger: Debugger | None = None
-        self._breakpoints = Breakpoints()
         self._revealing = False  # once the timeline has come
+        self._met, self._standalone = standalone, standalone
         self._theme = "light"
         self._timeline = TimelinePane(
             session,
@@ -95,6 +90,7 @@ class Page:
             lambda message: self.component.send(message),
         )
         self._compare = ComparePane(session, folder, lambda: self._draw(("compare",)))
+        self._debugger = DebugPane(session, lambda: self._draw(("debug",)))
         self._advising = Advising(session, lambda: self._draw(("findings",)))
         self._opining = Opining(session, lambda: self._draw(("findings",)))
         self._timeline.paint(self._theme)
@@ -109,7 +105,7 @@ class Page:
         }
         self._consent = Consent()
         self._shown: dict[str, str] = {}
-        self.component = EditorComponent(**panes, standalone=standalone, **sizing, **params)
+        self.component = EditorComponent(session.lock, **panes, standalone=standalone, **sizing, **params)
         self.component.on_msg(lambda event: self.receive(event.data))
         self._draw(tuple(DEPENDS))
         self._draw_timeline()
@@ -130,14 +126,14 @@ class Page:
             self._advising.forget()
             self._opining.forget()
         if names & {"history", "trip_counts"}:
-            self._debugger = None
+            self._debugger.restart()
         if names & {"selection", "report"} and self.session.selection.kind == "finding":
             finding = find_finding(self.session.report.value, self.session.selection.first)
             if finding is not None:
                 find_fixes(self.session, finding)
         if any(event.name == "report" and event.new == Result() for event in events):
             self._timeline.forget()  # another document was opened
-            self._breakpoints = Breakpoints()
+            self._debugger.forget()
             self._compare.forget()
             self._runner.forget()
             self._draw(("log", "chrome"))
@@ -212,7 +208,7 @@ class Page:
             case "compare":
                 return self._compare.view()
             case "debug":
-                return debugger_view(self._debugger, self._breakpoints)
+                return self._debugger.view()
             case "log":
                 return log_view(self._runner.state)
             case "code":
@@ -221,6 +217,9 @@ class Page:
         return source_view(document, folders, session.python.value, session.python.problem)
 
     def _draw_timeline(self) -> None:
+        """Not between the rendering of a notebook's cell and its first word: changes of the figure would be lost then."""
+        if not self._met and self.component._models:
+            return
         with pn.io.unlocked():  # one message, which the browser paints once
             self._timeline.show()
             self._light()
@@ -237,8 +236,8 @@ class Page:
 
     def _push(self) -> None:
         """In a notebook, changes of the figure must be sent by hand."""
-        if pn.state.curdoc is None and self.component._models:
-            pn.io.push_notebook(self.component)
+        if not self._standalone and self.component._models:
+            self.component.push()
 
     def _ran(self, state: RunState) -> None:
         self._draw(("chrome", "log"))
@@ -338,16 +337,7 @@ class Page:
         self._compare.receive(intent)
 
     def _debug(self, intent: Mapping[str, Any]) -> None:
-        if reason := too_large(self.session.document):
-            self.session.say("error", f"Nothing to debug: {reason}")
-            return
-        if self._debugger is None:
-            self._debugger = Debugger(self.session.document, self.session.trip_counts, self._breakpoints)
-        report, key = self.session.report.value, str(intent.get("key", ""))
-        if key and (finding := find_finding(report, key)) and dict(finding.case) != self._debugger.values:
-            self._debugger = Debugger(self.session.document, dict(finding.case), self._breakpoints)
-        debug_intents.carry_out(self._debugger, intent, find_finding(report, key))
-        self._draw(("debug",))
+        self._debugger.receive(intent)
 
     def _ask_why(self, intent: Mapping[str, Any]) -> None:
         id = str(intent["id"])
@@ -374,6 +364,9 @@ class Page:
     def _hello(self, intent: Mapping[str, Any]) -> None:
         self.component.send_state(self._shown)
         self.session.arrive()
+        if not self._met:
+            self._met = True
+            self._draw_timeline()
 
     ACTIONS: Mapping[str, Callable[[Page, Mapping[str, Any]], None]] = {
         "advise": _advise,

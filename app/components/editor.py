@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,27 @@ from typing import Any
 import param
 from bokeh.document import Document
 from panel.custom import Child, JSComponent
+from panel.io import push_notebook, state
+from panel.io.model import patch_cds_msg
+from pyviz_comms import CommManager
 
 BUNDLE = Path(str(files("warpdraft.assets"))) / "bundles" / "editor.js"
 
 
+Soon = Callable[[Callable[[], None]], None]
+
+
+def at_once(function: Callable[[], None]) -> None:
+    """Where every message is sent by the thread that makes it."""
+    function()
+
+
 class EditorComponent(JSComponent):
-    """Draws the panes. ``on_msg`` callbacks receive intents, the first of them "hello" from a page that wants its state."""
+    """Draws the panes. ``on_msg`` callbacks receive intents, the first of them "hello" from a page that wants its state.
+
+    ``lock`` is held by who changes the figure. ``soon`` runs what sends a message: in a notebook on the kernel's own
+    thread, since elsewhere Panel drops what is sent before the cell's connection is open.
+    """
 
     timeline = Child()
     minimap = Child()
@@ -33,8 +50,9 @@ class EditorComponent(JSComponent):
 
     _bundle = BUNDLE
 
-    def __init__(self, **params: Any) -> None:
+    def __init__(self, lock: AbstractContextManager, soon: Soon = at_once, **params: Any) -> None:
         self._panes: dict[str, str] = {}
+        self._lock, self._soon = lock, soon
         super().__init__(**params)
 
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
@@ -45,11 +63,21 @@ class EditorComponent(JSComponent):
         name = hashlib.sha256(text.encode()).hexdigest()
         return {**super()._get_properties(doc), "esm": text, "bundle": name}
 
+    def _on_msg(self, ref: str, manager: CommManager, msg: dict[str, Any]) -> None:
+        """A message of a notebook's cell. As Panel's own, which at its end drops the changes that wait to be sent, those too
+        that other threads, or the message's own callbacks, have made."""
+        with self._lock:
+            push_notebook(self)
+            root, doc, comm = state._views[ref][1:]
+            patch_cds_msg(root, msg)
+            manager.assemble(msg).apply_to_document(doc, comm.id if comm else None)
+            push_notebook(self)
+
     def send_state(self, panes: dict[str, str]) -> None:
         """Replace the state of ``panes``, each as JSON text."""
         self._panes.update(panes)
         if panes:
-            self._send_msg({"type": "state", "panes": panes})
+            self.send({"type": "state", "panes": panes})
 
     def send_download(self, name: str, text: str, mime: str) -> None:
         """Have the browser save ``text`` as a file."""
@@ -57,4 +85,8 @@ class EditorComponent(JSComponent):
 
     def send(self, message: dict[str, Any]) -> None:
         """Any other message to the script."""
-        self._send_msg(message)
+        self._soon(lambda: self._send_msg(message))
+
+    def push(self) -> None:
+        """Send the changes of the figure that a notebook's cell has not seen."""
+        self._soon(lambda: push_notebook(self))

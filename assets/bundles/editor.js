@@ -43,7 +43,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .task-0 { --task: var(--task-0); } .task-1 { --task: var(--task-1); } .task-2 { --task: var(--task-2); } .task-3 { --task: var(--task-3); }
 .task-4 { --task: var(--task-4); } .task-5 { --task: var(--task-5); } .task-6 { --task: var(--task-6); } .task-7 { --task: var(--task-7); }
 `;var Pn=`/* The frame: toolbar on top; resources, graph over schedule, and findings side by side; the drawers below. */
-.host { height: 100%; width: 100%; }
+.host { height: 100%; width: 100%; container-type: inline-size; }
 .warpdraft, .warpdraft * { box-sizing: border-box; }
 .warpdraft {
   height: 100%; min-height: 480px; display: flex; flex-direction: column; background: var(--bg); color: var(--text);
@@ -140,7 +140,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .mark.sev-error { color: var(--error); } .warpdraft .mark.sev-warning { color: var(--warning); } .warpdraft .mark.sev-advice { color: var(--advice); }
 .warpdraft kbd { font: 10.5px/1 var(--mono); padding: 2px 5px; border: 1px solid var(--line); border-bottom-width: 2px; border-radius: 4px; background: var(--raised); color: var(--text); }
 .warpdraft .veil { position: absolute; inset: 0; background: rgb(10 15 22 / 28%); z-index: 20; display: flex; align-items: flex-start; justify-content: center; padding-top: 12vh; }
-@media (max-width: 1180px) { .warpdraft .verdict .scope, .warpdraft .brand, .warpdraft .toolbar .labelled span { display: none; } .warpdraft .toolbar { position: relative; gap: 6px; } }
+@container (max-width: 1180px) { .warpdraft .verdict .scope, .warpdraft .brand, .warpdraft .toolbar .labelled span { display: none; } .warpdraft .toolbar { position: relative; gap: 6px; } }
 .warpdraft .connection { position: absolute; top: 46px; left: 50%; transform: translateX(-50%); width: max-content; max-width: min(720px, 80%); z-index: 30; display: flex; align-items: center; gap: 8px; padding: 8px 12px; border-radius: 6px; background: var(--warning-soft); color: var(--warning); border: 1px solid currentColor; box-shadow: var(--shadow); }
 .warpdraft .connection.back { background: var(--ok-soft); color: var(--ok); }
 .warpdraft .connection .busy { flex: none; margin: 0; background: currentColor; }
@@ -275,7 +275,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .warps li { display: grid; grid-template-columns: 8px 74px 56px 1fr auto; gap: 0 7px; align-items: center; padding: 1px 10px; min-height: 24px; border-top: 1px solid var(--line); }
 .warpdraft .warps .state { font-size: 10.5px; color: var(--muted); } .warpdraft .warps .blocked .state { color: var(--wait); font-weight: 600; } .warpdraft .warps .ready .state { color: var(--ok); } .warpdraft .warps .flight { grid-template-columns: 8px 137px auto 1fr auto; }
 .warpdraft .warps .ended { opacity: 0.6; } .warpdraft .warps .does { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .warpdraft .warps i, .warpdraft .steps i { font-style: normal; color: var(--faint); } .warpdraft .warps .why-line { grid-column: 3 / -1; color: var(--muted); font-size: 11px; }
-@media (max-width: 1250px) {
+@container (max-width: 1250px) {
   .warpdraft .debugger .parts { grid-template-columns: minmax(0, 1.1fr) minmax(0, 1.15fr) minmax(0, 0.75fr); } .warpdraft .warps .does { white-space: normal; }
   .warpdraft .debugger .facts-table :is(th, td) { padding-left: 4px; padding-right: 4px; } .warpdraft .warps li { grid-template-columns: 8px 62px 46px 1fr auto; }
 }
@@ -313,7 +313,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft .legend .wait { background: repeating-linear-gradient(135deg, var(--ink) 0 1px, transparent 1px 3px); border: 1px solid var(--ink); }
 .warpdraft .legend .filling { background: #9ec9e8; } .warpdraft .legend .full { background: #0072b2; } .warpdraft .legend .reading { background: #0b8a63; }
 .warpdraft[data-theme="dark"] .legend .filling { background: #2b4a60; } .warpdraft[data-theme="dark"] .legend .full { background: #56b4e9; } .warpdraft[data-theme="dark"] .legend .reading { background: #3fc499; }
-@media (max-width: 1250px) { .warpdraft .legend { display: none; } }
+@container (max-width: 1250px) { .warpdraft .legend { display: none; } }
 .warpdraft .facts-table caption { text-align: left; padding: 6px 0 2px; color: var(--muted); font-weight: 600; }
 `;var Bn=`/* The schedule: columns of operations, blocks as brackets. */
 .warpdraft .columns { flex: 1; min-height: 0; overflow: auto; scrollbar-width: thin; }
