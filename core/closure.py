@@ -27,7 +27,7 @@ from typing import NamedTuple
 from . import meetings
 from .cuts import Cut, Uses, chain, cuts_in_order
 from .forks import Unforeseen, dissolve, extended, foresee, fork, heir, prepared
-from .frontier import Frontier
+from .frontier import Frontier, amounts
 from .growth import Growth
 from .joints import Joint, Joints, value_for
 from .machine import Machine
@@ -64,7 +64,9 @@ class State:
     choice: dict[str, bool] = field(default_factory=dict)
     outcomes: dict[str, tuple[bool, ...]] = field(default_factory=dict)
     lengths: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    frontier: Frontier | None = None
+    cut: Cut | None = None
+    at: tuple[int, ...] = ()  # how far each stream has come
+    frontier: Frontier | None = None  # once another state might be the same
 
     @property
     def joint(self) -> Joint | None:
@@ -142,16 +144,16 @@ class Closure:
 
     def _seen(self, state: State) -> bool:
         """Whether a state like this one is known; else it is from now on."""
-        shapes, joint = state.frontier, state.joint
+        joint = state.joint
         turns, of = [], joint
         while of is not None:
             turn = state.turns[of.number]
             turns.append((of.number, of.phase(turn.iterations), turn.last))
             of = of.parent
         places = tuple(w.pauses_at.number if w.pauses_at else -1 for w in state.walks)
-        left = tuple(shapes.cut.marks[w].position - shapes.at[w] for w in shapes.cut.marks)
+        left = tuple(mark.position - state.at[w] for w, mark in state.cut.marks.items())
         choice = tuple(sorted(item for item in state.choice.items() if item[0] not in joint.keys))
-        key = tuple(turns), choice, places, left
+        key = tuple(turns), choice, places, left, amounts(state.execution)
         alike = self.known.setdefault(key, [])
         if any(self._same(other, state) for other in alike):
             return True
@@ -165,6 +167,8 @@ class Closure:
 
     def _same(self, one: State, two: State) -> bool:
         first, second = one.execution, two.execution
+        for state in (one, two):
+            state.frontier = state.frontier or Frontier(state.execution, state.cut, self.uses.waiters)
         return same(self.machine, self.growth, self.uses, first, one.frontier, two.frontier, second)
 
     # -- ways on --------------------------------------------------------------------------------------------------------
@@ -176,8 +180,11 @@ class Closure:
             yield from self._past(state, joint)
         if last or (not joint.symbol and i == joint.least):
             return
-        for final in (False, True) if joint.symbol and joint.tail else (False,):
-            yield from self._on(state, joint, final)
+        ways = (False, True) if joint.symbol and joint.tail else (False,)
+        for final in ways:
+            # nobody looks at an execution whose frontier is there; outcomes of conditions would be further ways
+            only = state.frontier is not None and final == ways[-1] and not self.machine.usual
+            yield from self._on(state, joint, final, only)
 
     def _may_leave(self, joint: Joint, i: int, last: bool) -> bool:
         return i >= joint.floor and (last or not (joint.symbol and joint.tail and i))
@@ -247,7 +254,8 @@ class Closure:
         """Before the first event."""
         execution = self.foreseen
         if execution is None:
-            programs = samples(self.machine, self.joints, self.growth, self.values)
+            values = {name: max(value, 1) for name, value in self.values.items()}  # some of every loop
+            programs = samples(self.machine, self.joints, self.growth, values)
             execution = prepared(self.machine, programs, self.machine.judged, self.deadline)
             self.foreseen = execution
         program = execution.program
@@ -291,7 +299,7 @@ class Closure:
         if joint is not None:
             after.turns.setdefault(joint.number, Turn(0))
             marks = {w: of.mark() for w, of in enumerate(walks) if not of.ended}
-            after.frontier = Frontier(execution, Cut(WHOLE, marks, limits), self.uses.waiters)
+            after.cut, after.at, after.frontier = Cut(WHOLE, marks, limits), tuple(execution.at), None
         return after
 
     def _run_cuts(self, state: State) -> None:

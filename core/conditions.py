@@ -34,6 +34,8 @@ def condition_keys(document: Document) -> dict[str, bool]:
 
 def decided_in(document: Document) -> dict[str, int]:
     """For each condition how many loops are around the place where it is decided."""
+    if not condition_keys(document):
+        return {}
     waits = {id for task in document.tasks for id in retries(document, task)}
     made: dict[tuple[str, str], int] = {}  # (task, token)
     for at in placed(document):

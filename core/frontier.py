@@ -78,10 +78,9 @@ class Frontier:
             self._raise(e, *audiences)
         self._forget(e.n)
         self.ranks = [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(e.n)]
-        # no shift changes how many barriers are fresh, or waits, contributions and accesses are remembered
-        fresh, written = sum(state.completed == 0 for state in self.state), sum(self.written)
+        # no shift changes how many accesses are remembered
         kept = sum(x is not None for x in self.writes), sum(map(len, self.reads))
-        self.counts = fresh, written, *kept, sum(map(len, self.log)), sum(map(len, self.waits))
+        self.counts = *amounts(e), *kept, sum(map(len, self.waits))
 
     def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
         """Raises every clock to what all know who may ever compare it."""
@@ -193,6 +192,13 @@ class Frontier:
         behind = e.races.fenced_behind(x) if late and fence != KNOWN else frozenset()
         what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
         return x.stream, x.index, x.component, x.value, fence, commits, what
+
+
+def amounts(e: Execution) -> tuple[int, ...]:
+    """What no shift changes, and states that are the same have in common: how many barriers are fresh, how many pieces of
+    memory are written, and how many contributions are made to open phases."""
+    fresh = sum(state.completed == 0 for state in e.state)
+    return fresh, sum(x is not None for x in e.races.write), sum(map(len, e.log))
 
 
 def _unordered(log: list[Entry]) -> list[Entry]:

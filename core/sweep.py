@@ -13,10 +13,11 @@ from .cuts import Cut, Key, Mark, Uses, marked
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .program import Program, Stray
+from .program import EventKind, Program, Stray
 from .run import Run
 
-REACH = 16  # trip counts of one sweep
+REACH = 16  # trip counts of one sweep,
+SPARE = 3  # or so many more than there are stages in a row
 Matches = Callable[[Program, Execution, Frontier, Frontier], bool]
 
 
@@ -56,12 +57,11 @@ def sweep(
     a loop is not the end of its warp. Ends with the first match, or before a run that gets stuck: that one is for a run of
     its own."""
     least = growth.least[name]
-    stages = sum(r.pipeline.stages for r in machine.resources.values() if r.pipeline)
-    top = least + min(REACH, stages + 4)  # a row of rings fills one after the other
+    top = least + min(REACH, _stages_in_a_row(machine) + SPARE)
     program, marks, _ = marked(machine, growth, {name: top}, every=True)
     if not _ends_with_loops(growth, program, marks):
         return
-    uses = Uses(machine, program)
+    uses, filled = Uses(machine, program), _waited_for(program)
     slope = next(g.slope for g in growth.loops.values())
     head = max(g.head for g in growth.loops.values())
     execution = Paused(program, machine.judged, deadline)
@@ -76,11 +76,10 @@ def sweep(
         execution.run_to(limits)
         if execution.stopped or execution.incidents or list(execution.at) != limits:
             return
-        now = Frontier(
-            execution,
-            Cut((name, (), 0, 1), {w: mark for w, (_, mark) in here.items()}, tuple(limits)),
-            uses.waiters,
-        )
+        now = None
+        if all(execution.state[b].completed for b in filled):  # else they are when all has come round
+            c = Cut((name, (), 0, 1), {w: mark for w, (_, mark) in here.items()}, tuple(limits))
+            now = Frontier(execution, c, uses.waiters)
         shorter = Program(
             tuple(
                 replace(s, events=s.events[:limit], strays=_before(limit, s.strays))
@@ -92,7 +91,7 @@ def sweep(
         first = (
             min((number for number, _ in here.values()), default=0) - slope
         )  # the iteration where the other cut is
-        matched = before is not None and first >= head and matches(program, execution, before, now)
+        matched = bool(before and now) and first >= head and matches(program, execution, before, now)
         execution.program = shorter
         execution._finish()
         yield value, Run(machine.document, machine, shorter, execution, shorter.values), matched
@@ -100,6 +99,29 @@ def sweep(
         if matched or execution.incidents:
             return
         before = now
+
+
+def _stages_in_a_row(machine: Machine) -> int:
+    """The stages of the pipelines that hand on one to the next, as far as they do: these fill one after the other."""
+    rings = [(r.name, r.pipeline.stages) for r in machine.resources.values() if r.pipeline]
+    tasks = [machine.pipeline_ops(t) for t in machine.document.tasks]
+    far = [0] * len(tasks)  # of each task: the stages in front of it
+    for _ in tasks:
+        for name, stages in rings:
+            filled = [n for n, ops in zip(far, tasks, strict=True) if (name, "commit") in ops]
+            here = max(filled, default=0) + stages
+            far = [max(n, here) if (name, "wait") in ops else n for n, ops in zip(far, tasks, strict=True)]
+    return min(max(far, default=0), sum(stages for _, stages in rings))  # less where they hand on in a circle
+
+
+def _waited_for(program: Program) -> set[int]:
+    """The barriers some phase of which a wait needs."""
+    return {
+        e.barrier
+        for s in program.streams
+        for e in s.events
+        if e[0] is EventKind.WAIT and e.number is not None and e.number >= 0
+    }
 
 
 def _before(limit: int, strays: Sequence[Stray]) -> list[Stray]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import NamedTuple
 
 from .document import (
     AsyncGroup,
@@ -21,8 +24,7 @@ from .document import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A node with the loops and guards around it, outermost first."""
 
     task: Task
@@ -32,7 +34,10 @@ class Placed:
 
 def find_resource(document: Document, name: str) -> Resource | None:
     """The resource called ``name``, if there is one."""
-    return next((r for r in document.resources if r.name == name), None)
+    for resource in document.resources:  # a loop: rules ask this of each op
+        if resource.name == name:
+            return resource
+    return None
 
 
 def find_task(document: Document, name: str) -> Task | None:
@@ -42,7 +47,10 @@ def find_task(document: Document, name: str) -> Task | None:
 
 def find_work(resource: Resource | None, name: str) -> Work | None:
     """The work method ``name`` of ``resource``, if it has one."""
-    return next((w for w in resource.works if w.name == name), None) if resource else None
+    for work in resource.works if resource else ():
+        if work.name == name:
+            return work
+    return None
 
 
 Target = Resource | NamedBarrier | Mbarrier | AsyncGroup | PipelineGroup
@@ -63,17 +71,54 @@ def find_target(document: Document, name: str) -> Target | None:
     return None
 
 
+class Walked(NamedTuple):
+    """What was found below some nodes or in a document, which it keeps alive: it is known by identity."""
+
+    of: Sequence[Node] | Document
+    found: tuple
+    ops: tuple[Op, ...] = ()
+
+
+_walked: ContextVar[dict[int, Walked] | None] = ContextVar("walked", default=None)
+
+
+@contextmanager
+def walked_once() -> Iterator[None]:
+    """Inside, what is walked a second time is looked up: documents do not change, and rules each look at all of one."""
+    token = _walked.set({})
+    try:
+        yield
+    finally:
+        _walked.reset(token)
+
+
+def _below(nodes: Sequence[Node]) -> Walked:
+    known = _walked.get()
+    walked = known.get(id(nodes)) if known is not None else None
+    if walked is None:
+        found: list[Node] = []
+        _gather(nodes, found)
+        walked = Walked(nodes, tuple(found), tuple([node for node in found if isinstance(node, Op)]))
+        if known is not None and type(nodes) is tuple:  # a list may change
+            known[id(nodes)] = walked
+    return walked
+
+
+def _gather(nodes: Sequence[Node], found: list[Node]) -> None:
+    for node in nodes:
+        found.append(node)
+        if not isinstance(node, Op):
+            _gather(node.body, found)
+
+
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
     """Every node below ``nodes``, in schedule order, parents first."""
-    for node in nodes:
-        yield node
-        if not isinstance(node, Op):
-            yield from walk(node.body)
+    return iter(_below(nodes).found)
 
 
 def ops_of(task: Task) -> Iterator[Op]:
     """The ops of ``task`` in schedule order."""
-    return (node for node in walk(task.body) if isinstance(node, Op))
+    return iter(_below(task.body).ops)
 
 
 def without_idle_loops(document: Document) -> Document:
@@ -94,15 +139,25 @@ def _loops(task: Task) -> Iterator[Loop]:
 
 def placed(document: Document) -> Iterator[Placed]:
     """Every node of every task with what encloses it."""
+    known = _walked.get()
+    walked = known.get(id(document)) if known is not None else None
+    if walked is None:
+        found: list[Placed] = []
+        for task in document.tasks:
+            _place(task, task.body, (), found)
+        walked = Walked(document, tuple(found))
+        if known is not None:
+            known[id(document)] = walked
+    return iter(walked.found)
 
-    def below(task: Task, nodes: Sequence[Node], parents: tuple[Loop | Guard, ...]) -> Iterator[Placed]:
-        for node in nodes:
-            yield Placed(task, node, parents)
-            if not isinstance(node, Op):
-                yield from below(task, node.body, (*parents, node))
 
-    for task in document.tasks:
-        yield from below(task, task.body, ())
+def _place(
+    task: Task, nodes: Sequence[Node], parents: tuple[Loop | Guard, ...], found: list[Placed]
+) -> None:
+    for node in nodes:
+        found.append(Placed(task, node, parents))
+        if not isinstance(node, Op):
+            _place(task, node.body, (*parents, node), found)
 
 
 def find_node(document: Document, id: str) -> Placed | None:

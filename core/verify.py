@@ -39,7 +39,7 @@ from .register_requests import undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
-from .tree import without_idle_loops
+from .tree import walked_once, without_idle_loops
 from .unmodelled import unmodelled
 from .valuations import (
     MAX_CHOICES,
@@ -78,7 +78,7 @@ def verify(
     apart. ``budget`` is in seconds. ``early`` is called with what is known when the first error is found, if that is before
     the end: the schedule is unsafe then, and what the final report says of it may be more, or in other words.
     """
-    with seldom_collected():
+    with seldom_collected(), walked_once():
         return _verify(document, trip_counts, strict_lanes, budget, early)
 
 

@@ -27,6 +27,11 @@ class Lanes:
         self.written: dict[str, str] = {}  # resource -> op
         self.waited = ""
 
+    @property
+    def open(self) -> bool:
+        """Whether there is something that the lanes have not met behind."""
+        return bool(self.written or self.waited)
+
     def step(self, walk: WarpWalk, op: Op) -> Iterator[tuple[str, str]]:
         """(the other op, what is wrong) for each way in which ``op`` needs a meeting that has not been."""
         if op.kind in MEETS and not walk.lane:

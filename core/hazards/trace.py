@@ -21,7 +21,7 @@ from ..tensor_memory import issued_as
 from ..tree import ops_of
 from ..unroll import WarpWalk, streams_of
 from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
-from .lanes import Lanes
+from .lanes import SHARED, Lanes
 
 MAX_TRIPS = 12  # of one loop; loops inside two others are cut shorter
 OPENS = {OpKind.ACQUIRE: "producer", OpKind.WAIT: "consumer"}
@@ -44,7 +44,7 @@ class Problem(NamedTuple):
 
 class Facts(NamedTuple):
     """Of an op: its resource and work, the ``tokens`` that it takes by parameter, whether it is about a pipeline with
-    brackets, is done by an engine, and loads from tensor memory."""
+    brackets, is done by an engine, loads from tensor memory, and may write memory that lanes share."""
 
     resource: Resource | None
     work: Work | None
@@ -52,6 +52,7 @@ class Facts(NamedTuple):
     bracketed: bool
     asynchronous: bool
     loads: bool
+    stores: bool
 
 
 def _facts(machine: Machine, task: Task, op: Op) -> Facts:
@@ -64,6 +65,7 @@ def _facts(machine: Machine, task: Task, op: Op) -> Facts:
         resource is not None and resource.pipeline is not None and resource.space is not Space.QUEUE,
         known and engine_of(resource, work) is not Engine.WARP,
         known and started and issued_as(resource, work, task) is Engine.TCGEN05_LD,
+        known and work.role == "producer" and resource.space in SHARED,
     )
 
 
@@ -193,12 +195,14 @@ class _Follower(WarpWalk):
             self.check_tokens(op, facts)
         if facts.bracketed:
             self.bracket(op)
-        if works and facts.work is not None:
+        if works and facts.work is not None and (facts.tokens or self.upstreams):
             self.check_upstreams(op, facts)
-        for other, text in self.lanes.step(self, op):
-            self.problem("lanes", op, op.target, text, other)
+        if facts.stores or self.lane or self.lanes.open:
+            for other, text in self.lanes.step(self, op):
+                self.problem("lanes", op, op.target, text, other)
         self.known.update(op.results)
-        self.note_loads(op, facts)
+        if facts.loads or self.loading:
+            self.note_loads(op, facts)
         return super().op(op)
 
     # -- brackets -------------------------------------------------------------------------------------------------------

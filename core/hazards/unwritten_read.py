@@ -23,12 +23,11 @@ CODE, NAME = "WD410", "unwritten-read"
 def examine(run: Run) -> Iterator[Finding]:
     """Reads of memory that the schedule fills, before anything has filled it; tensor memory that it allocates, nobody else
     can fill."""
-    mine = allocated(run.document)
     for found in misreads(run, unwritten=True):
         resource = find_resource(run.document, found.read.access.resource)
         guessed = resource is not None and resource.storage is None  # then only its stages tell bytes apart
         name = found.read.access.resource
-        if not (found.partly and guessed) and (name in mine or filled(run.document, name)):
+        if not (found.partly and guessed) and (name in allocated(run.document) or filled(run.document, name)):
             yield _finding(run, found, whole=guessed or not found.partly)
 
 
