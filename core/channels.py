@@ -57,9 +57,9 @@ def behind_store(run: Execution, w: int) -> None:
 
 def _know(run: Execution, w: int, components: tuple[int, ...], groups: int) -> None:
     base = run.base[w]
-    if all(base[c] >= groups for c in components):
-        return
-    clock = list(base)
-    for c in components:
-        clock[c] = max(clock[c], groups)
-    run.base[w] = tuple(clock)
+    news = [c for c in components if base[c] < groups]
+    if news:
+        clock = list(base)
+        for c in news:
+            clock[c] = groups
+        run.base[w] = tuple(clock)

@@ -25,7 +25,7 @@ from . import async_arrivals, channels, early_close, meetings, phases
 from .allocations import Allocations
 from .document import Engine
 from .fencing import NOTHING, Fencing, Judged
-from .incidents import Clock, Entry, Incident, Note, joined
+from .incidents import ENTRY, Clock, Entry, Incident, Note, joined
 from .peeks import behind_peeks, peek
 from .phases import Meeting, Phase, Pool
 from .program import BarrierKind, Event, EventKind, Program
@@ -224,7 +224,7 @@ class Execution:
                 self.report("misassigned", b, done, w, j, late)
         if done and kind in ARRIVES and not any(u == w or base[u] >= k for u, k, _, _ in self.waits[b]):
             self.unobserved.setdefault(b, (w, j, done - 1))
-        self.log[b].append(Entry(w, j, base, kind, nbytes))
+        self.log[b].append(ENTRY((w, j, base, kind, nbytes)))
 
     def _unknown(self, w: int, j: int, places: dict[int, int]) -> tuple[int, int] | None:
         """An event of ``places`` (stream -> place; negative: an async contribution) that is not before event ``j`` of

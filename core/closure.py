@@ -196,7 +196,7 @@ class Closure:
         if joint.symbol:
             before.lengths[joint.symbol] = (*before.lengths.get(joint.symbol, ()), i)
         yield from self._branches(
-            before, before.choice, lambda w: w.leave() if w.pauses_at is joint else None
+            before, before.choice, lambda w: w.leave() if w.pauses_at is joint else None, only
         )
 
     def _on(self, state: State, joint: Joint, last: bool, only: bool = False) -> Iterator[State]:
@@ -216,9 +216,7 @@ class Closure:
                 chosen = state.choice.get(key, self.machine.usual.get(key, True))
                 outcomes[key] = (*outcomes.get(key, ()), chosen)
         choice = {k: v for k, v in state.choice.items() if k not in joint.keys}
-        return replace(
-            state, turns=dict(state.turns), choice=choice, outcomes=outcomes, lengths=dict(state.lengths)
-        )
+        return State(state.execution, state.walks, dict(state.turns), choice, outcomes, dict(state.lengths))
 
     def _branches(
         self, before: State, fixed: dict[str, bool], go: Callable[[PieceWalk], None], only: bool = False
@@ -289,7 +287,7 @@ class Closure:
         execution.unfinished = frozenset(w for w, of in enumerate(walks) if not of.ended)
         if execution.cluster >= 0:
             meetings.exited(execution)
-        after = replace(before, execution=execution, walks=walks, choice=choice, turns=dict(before.turns))
+        after = State(execution, walks, dict(before.turns), choice, before.outcomes, before.lengths)
         self._run_cuts(after)
         limits = tuple(len(s.events) for s in program.streams)
         execution.run_to(limits)
@@ -322,12 +320,15 @@ class Closure:
             execution.run_to(c.limits)
             if execution.stopped:
                 return
-            now = Frontier(execution, c, self.uses.waiters)
             if c.key[3] == 0:
-                opened[c.key[:3]] = now
+                opened[c.key[:3]] = Frontier(execution, c, self.uses.waiters)
                 continue
             before = opened.pop(c.key[:3], None)
-            if before is None or not same(self.machine, self.growth, self.uses, execution, before, now):
+            if before is None or before.amounts != amounts(execution):
+                self.different.add(c.key[0])
+                continue
+            now = Frontier(execution, c, self.uses.waiters)
+            if not same(self.machine, self.growth, self.uses, execution, before, now):
                 self.different.add(c.key[0])
 
     # -- ends ---------------------------------------------------------------------------------------------------------

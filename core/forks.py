@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -137,18 +137,20 @@ def _everywhere(machine: Machine, accesses: tuple) -> Iterable[tuple]:
             yield (a._replace(low=a.low + by, high=a.high + by, stage=stage),)
 
 
-def foresee(execution: Paused, events: Sequence[Event], w: int) -> None:
+def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
     """Makes the accesses of new ``events`` of stream ``w`` known to the race pass. Raises Unforeseen where they touch
     ranges, or use engines, that nothing was prepared for."""
     races, cta = execution.races, execution.program.streams[w].cta
-    touched = {id(e[7]): e[7] for e in events if e[7]}
-    for new in touched.keys() - races.plans.keys():
-        if not races.plan(touched[new], cta):
+    special = set()
+    for e in events:
+        kind, engine, accesses = e[0], e[6], e[7]
+        if accesses and id(accesses) not in races.plans and not races.plan(accesses, cta):
             raise Unforeseen
-    for e in [e for e in events if e[6] is not None or e[0] not in PLAIN]:
-        kind, engine = e[0], e[6]
+        if engine is not None or kind not in PLAIN:
+            special.add((kind, e.barrier, e.bytes, engine))
+    for kind, barrier, nbytes, engine in special:
         free = engine is Engine.CP_ASYNC and kind not in GROUPS
         if engine in GROUPED and not free and (w, engine) not in execution.channel:
             raise Unforeseen
-        if is_irregular(kind, e.barrier, e.bytes, execution.program):
-            execution.irregular.add(e.barrier)
+        if is_irregular(kind, barrier, nbytes, execution.program):
+            execution.irregular.add(barrier)

@@ -80,7 +80,8 @@ class Frontier:
         self.ranks = [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(e.n)]
         # no shift changes how many accesses are remembered
         kept = sum(x is not None for x in self.writes), sum(map(len, self.reads))
-        self.counts = *amounts(e), *kept, sum(map(len, self.waits))
+        self.amounts = amounts(e)
+        self.counts = *self.amounts, *kept, sum(map(len, self.waits))
 
     def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
         """Raises every clock to what all know who may ever compare it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from .program import EventKind
@@ -23,6 +24,9 @@ class Entry(NamedTuple):
     base: Clock
     kind: EventKind
     bytes: int
+
+
+ENTRY = partial(tuple.__new__, Entry)  # of all its fields, as they are made by the thousand
 
 
 class Note(NamedTuple):

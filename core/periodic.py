@@ -43,7 +43,7 @@ from .closure import Closure, Unclosed
 from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
-from .frontier import Frontier
+from .frontier import Frontier, amounts
 from .growth import Growth, NoGrowth, growth_of
 from .joints import Joints, NoPieces, joint_loops
 from .long_loops import Meant, first_value
@@ -185,7 +185,8 @@ class Prover:
     def _sweep(self, name: str) -> dict[int, frozenset[str]]:
         """What the values of the only symbol match, as far as one execution can tell that pauses at the end of each."""
         found: dict[int, frozenset[str]] = {}
-        for value, run, same_again in sweep(self.machine, self.growth, name, self.deadline, self._matches):
+        runs = sweep(self.machine, self.growth, name, self.deadline, self._uses_of, self._matches)
+        for value, run, same_again in runs:
             matched = frozenset([name]) if same_again else frozenset()
             if not self._judge(run, {name: value}, matched):
                 break
@@ -289,7 +290,7 @@ class Prover:
         """The symbols that the run matches; None where it is wrong, and stands for nothing that is meant."""
         cutting = cut(self.machine, self.growth, values)
         program, document = cutting.program, self.machine.document
-        self.uses = self.uses or Uses(self.machine, program)
+        uses = self._uses_of(program)
         execution = Paused(program, self.machine.judged, self.deadline)
         different = set(cutting.missing) | self.hopeless
         opened: dict[tuple, Frontier] = {}
@@ -300,15 +301,17 @@ class Prover:
             execution.run_to(c.limits)
             if execution.stopped:
                 break
-            now = Frontier(execution, c, self.uses.waiters)
             if c.key[3] == 0:
-                opened[c.key[:3]] = now
+                opened[c.key[:3]] = Frontier(execution, c, uses.waiters)
                 continue
             before = opened.pop(c.key[:3], None)
             if before is None:  # its end came first: a step without events, if nothing happens in between
                 matched = marks.get((*c.key[:3], 0)) == c.marks
             else:
-                matched = self._matches(program, execution, before, now)
+                matched = before.amounts == amounts(execution)
+                matched = matched and self._matches(
+                    program, execution, before, Frontier(execution, c, uses.waiters)
+                )
             if not matched:
                 different.add(c.key[0])
         execution.finish()
@@ -319,8 +322,12 @@ class Prover:
         return matched if self._judge(run, values, matched) else None
 
     def _matches(self, program: Program, execution: Execution, one: Frontier, two: Frontier) -> bool:
+        return same(self.machine, self.growth, self._uses_of(program), execution, one, two)
+
+    def _uses_of(self, program: Program) -> Uses:
+        """What its streams may do: the same in all programs of the machine."""
         self.uses = self.uses or Uses(self.machine, program)
-        return same(self.machine, self.growth, self.uses, execution, one, two)
+        return self.uses
 
 
 def _unreached(execution: Execution, cutting: Cutting) -> set[str]:

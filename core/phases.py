@@ -7,6 +7,7 @@ with parity), "barrier{.cta}", "cp.async.bulk.wait_group" and "wgmma.wait_group"
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 MAX_COUNT = (1 << 20) - 1  # PTX ISA, "Contents of the mbarrier object": counts are 1 .. 2^20 - 1
@@ -28,6 +29,9 @@ class Phase(NamedTuple):
     tx: int
 
 
+PHASE = partial(tuple.__new__, Phase)  # of all its fields, as they are made by the thousand
+
+
 def fresh(count: int) -> Phase:
     """An mbarrier after mbarrier.init."""
     return Phase(count, 0, count, 0)
@@ -46,8 +50,8 @@ def arrive(phase: Phase, arrivals: int = 1, nbytes: int = 0) -> Phase:
         raise OverArrival
     tx += nbytes
     if pending == 0 and tx == 0:
-        return Phase(count, completed + 1, count, 0)
-    return Phase(count, completed, pending, tx)
+        return PHASE((count, completed + 1, count, 0))
+    return PHASE((count, completed, pending, tx))
 
 
 def hold(phase: Phase, arrivals: int) -> Phase:
@@ -69,8 +73,8 @@ def _add(phase: Phase, nbytes: int) -> Phase:
     count, completed, pending, tx = phase
     tx += nbytes
     if pending == 0 and tx == 0:
-        return Phase(count, completed + 1, count, 0)
-    return Phase(count, completed, pending, tx)
+        return PHASE((count, completed + 1, count, 0))
+    return PHASE((count, completed, pending, tx))
 
 
 def parity_of(generation: int) -> int:
@@ -91,6 +95,9 @@ class Meeting(NamedTuple):
     inside: int = 0
 
 
+MEETING = partial(tuple.__new__, Meeting)  # likewise
+
+
 class CountMismatch(Exception):
     """Participants of one generation give different thread counts: undefined behaviour (PTX ISA, barrier{.cta})."""
 
@@ -107,8 +114,8 @@ def join(meeting: Meeting, warps: int, expects: int) -> Meeting:
     if inside > expects:
         raise OverArrival
     if inside == expects:
-        return Meeting(completed + 1, 0, 0)
-    return Meeting(completed, expects, inside)
+        return MEETING((completed + 1, 0, 0))
+    return MEETING((completed, expects, inside))
 
 
 def released(meeting: Meeting, generation: int) -> bool:

@@ -96,18 +96,18 @@ class PieceWalk(MarkingWalk):
     def advance(self) -> None:
         """On to the next pause, or to the end."""
         while self.stack:
-            frame = self.stack[-1]
-            if frame.place < len(frame.nodes):
-                self.stack[-1] = frame._replace(place=frame.place + 1)
-                if self._enter_joint(frame.nodes[frame.place]):
+            nodes, place, loop, around = self.stack[-1]
+            if place < len(nodes):
+                self.stack[-1] = Frame(nodes, place + 1, loop, around)
+                if self._enter_joint(nodes[place]):
                     return
-            elif frame.loop is not None:
+            elif loop is not None:
                 self.loops.pop()
                 self.at = self.at[:-1]
                 return
             else:
                 self.stack.pop()
-                self.context = frame.around
+                self.context = around
         self.drains()
 
     def _enter_joint(self, node: Node | Stretch) -> bool:

@@ -267,10 +267,9 @@ class _Comparison:
 
     def barrier(self, b: int, to: int) -> None:
         one, two = self.one, self.two
-        self.need(one.state[b]._replace(completed=0) == two.state[to]._replace(completed=0))
-        self.need(
-            (one.state[b].completed == 0) == (two.state[to].completed == 0)
-        )  # rules ask whether it was ever used
+        state, its = one.state[b], two.state[to]
+        self.need(state == its or state._replace(completed=its.completed) == its)
+        self.need((state.completed == 0) == (its.completed == 0))  # rules ask whether it was ever used
         self.need(one.parked[b] == two.parked[to])
         self.clock(one.cumul[b], two.cumul[to])
         for x, y in ((one.last[b], two.last[to]), (one.before[b], two.before[to])):

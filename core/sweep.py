@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from time import perf_counter
 
 from . import meetings
@@ -13,7 +12,7 @@ from .cuts import Cut, Key, Mark, Uses, marked
 from .frontier import Frontier
 from .growth import Growth
 from .machine import Machine
-from .program import EventKind, Program, Stray
+from .program import EventKind, Program, Stray, Stream
 from .run import Run
 
 REACH = 16  # trip counts of one sweep,
@@ -51,7 +50,12 @@ class Paused(Execution):
 
 
 def sweep(
-    machine: Machine, growth: Growth, name: str, deadline: float, matches: Matches
+    machine: Machine,
+    growth: Growth,
+    name: str,
+    deadline: float,
+    uses_of: Callable[[Program], Uses],
+    matches: Matches,
 ) -> Iterator[tuple[int, Run, bool]]:
     """Values of the only symbol from its least, the run of each, and whether its last iteration changed nothing; none where
     a loop is not the end of its warp. Ends with the first match, or before a run that gets stuck: that one is for a run of
@@ -61,7 +65,8 @@ def sweep(
     program, marks, _ = marked(machine, growth, {name: top}, every=True)
     if not _ends_with_loops(growth, program, marks):
         return
-    uses, filled = Uses(machine, program), _waited_for(program)
+    waiters, filled = uses_of(program).waiters, _waited_for(program)
+    ends = [{key[3]: mark for key, mark in of.items()} for of in marks]
     slope = next(g.slope for g in growth.loops.values())
     head = max(g.head for g in growth.loops.values())
     execution = Paused(program, machine.judged, deadline)
@@ -69,7 +74,7 @@ def sweep(
         return  # a warp that pauses has not exited
     before: Frontier | None = None
     for value in range(least, top + 1):
-        here = _places(marks, slope * (top - value))
+        here = _places(ends, slope * (top - value))
         if here is None:
             return
         limits = [here[w][1].position if w in here else len(s.events) for w, s in enumerate(program.streams)]
@@ -79,10 +84,10 @@ def sweep(
         now = None
         if all(execution.state[b].completed for b in filled):  # else they are when all has come round
             c = Cut((name, (), 0, 1), {w: mark for w, (_, mark) in here.items()}, tuple(limits))
-            now = Frontier(execution, c, uses.waiters)
+            now = Frontier(execution, c, waiters)
         shorter = Program(
             tuple(
-                replace(s, events=s.events[:limit], strays=_before(limit, s.strays))
+                Stream(s.task, s.warp, s.weight, s.warps, s.events[:limit], s.cta, _before(limit, s.strays))
                 for s, limit in zip(program.streams, limits, strict=True)
             ),
             program.barriers,
@@ -143,13 +148,13 @@ def _ends_with_loops(growth: Growth, program: Program, marks: list[dict[Key, Mar
     return True
 
 
-def _places(marks: list[dict[Key, Mark]], less: int) -> dict[int, tuple[int, Mark]] | None:
+def _places(ends: list[dict[int, Mark]], less: int) -> dict[int, tuple[int, Mark]] | None:
     """By stream, where its program with ``less`` iterations ends; None where it does not have so many."""
     here: dict[int, tuple[int, Mark]] = {}
-    for w, of in enumerate(marks):
+    for w, of in enumerate(ends):
         if of:
-            trips = max(key[3] for key in of) - less
+            trips = max(of) - less
             if trips < 0:
                 return None
-            here[w] = trips, of[next(key for key in of if key[3] == trips)]
+            here[w] = trips, of[trips]
     return here

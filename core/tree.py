@@ -151,9 +151,7 @@ def placed(document: Document) -> Iterator[Placed]:
     return iter(walked.found)
 
 
-def _place(
-    task: Task, nodes: Sequence[Node], parents: tuple[Loop | Guard, ...], found: list[Placed]
-) -> None:
+def _place(task: Task, nodes: Sequence[Node], parents: tuple[Loop | Guard, ...], found: list[Placed]) -> None:
     for node in nodes:
         found.append(Placed(task, node, parents))
         if not isinstance(node, Op):

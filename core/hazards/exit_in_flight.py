@@ -35,16 +35,17 @@ def examine(run: Run) -> Iterator[Finding]:
 
 def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
     """By resource, a copy into shared memory that no warp knows complete at its end: stream, place, phase (-1: none)."""
-    ends, n = run.execution.base, len(run.program.streams)
+    streams, ends = run.program.streams, run.execution.base
+    n = len(streams)
     found: dict[str, tuple[int, int, int]] = {}
     for b, (w, j, g) in run.execution.landing.items():
-        event, streams = run.event(w, j), run.program.streams
-        cta = event.accesses[-1].cta if event.accesses else streams[w].cta  # whose memory it fills
-        if cta == streams[w].cta and not any(
-            base[n + b] > g for u, base in enumerate(ends) if streams[u].cta == cta
-        ):
+        own, known = streams[w].cta, n + b
+        if any(base[known] > g and streams[u].cta == own for u, base in enumerate(ends)):
+            continue
+        event = run.event(w, j)
+        if not event.accesses or event.accesses[-1].cta == own:  # whose memory it fills
             found.setdefault(event.accesses[-1].resource if event.accesses else "", (w, j, g))
-    for w, stream in enumerate(run.program.streams if _bare(run.document) else ()):
+    for w, stream in enumerate(streams if _bare(run.document) else ()):
         bare = [j for j, e in enumerate(stream.events, 1) if e.engine is Engine.TMA and e.barrier < 0]
         for j in bare:
             e = stream.events[j - 1]

@@ -47,11 +47,10 @@ def examine(run: Run) -> Iterator[Finding]:
     found: dict[tuple[str, str], Finding] = {}
     for w, stream in enumerate(run.program.streams):
         present = run.machine.entry
-        for j, e in enumerate(stream.events, 1):
-            if e.kind is EventKind.REGISTERS:
-                if (made := _direction(run, w, j, present)) is not None:
-                    found.setdefault((e.op, ""), made)
-                present = e.number
+        for j, e in [(j, e) for j, e in enumerate(stream.events, 1) if e[0] is EventKind.REGISTERS]:
+            if (made := _direction(run, w, j, present)) is not None:
+                found.setdefault((e.op, ""), made)
+            present = e.number
     requested: dict[int, list[Note]] = {}
     for note in run.execution.requests:
         requested.setdefault(note.stream, []).append(note)

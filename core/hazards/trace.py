@@ -79,7 +79,8 @@ class Trace:
         self.finished = True
         self.brackets: dict[str, set[tuple[str, str]]] = {}  # task -> (resource, side) that it opens
         self.elsewhere: set[tuple[str, str]] = set()
-        self._facts: dict[tuple[int, str], Facts] = {}
+        # by task, what is the same wherever one of its warps comes to an op
+        self.facts: dict[str, dict[int, Facts]] = {}
         try:
             self._follow(machine)
         except TimeUp:
@@ -95,13 +96,6 @@ class Trace:
                 if stream.weight > 1:
                     continue  # a stream for several warps does what another one does for one
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
-
-    def facts(self, machine: Machine, task: Task, op: Op) -> Facts:
-        """What is the same wherever a warp of ``task`` comes to ``op``."""
-        key = id(op), task.name
-        if key not in self._facts:
-            self._facts[key] = _facts(machine, task, op)
-        return self._facts[key]
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
@@ -139,6 +133,7 @@ class _Follower(WarpWalk):
     ) -> None:
         super().__init__(machine, task, stream, values, conditions)
         self.trace = trace
+        self.facts = trace.facts.setdefault(task.name, {})
         self.brackets = trace.brackets[task.name]
         self.elsewhere = trace.elsewhere
         self.open: dict[tuple[str, str], int] = {}  # (resource, side) -> brackets
@@ -186,7 +181,9 @@ class _Follower(WarpWalk):
         return super().passes(guard)
 
     def op(self, op: Op) -> None:
-        facts, works = self.trace.facts(self.machine, self.task, op), op.kind is OpKind.WORK
+        facts, works = self.facts.get(id(op)), op.kind is OpKind.WORK
+        if facts is None:
+            facts = self.facts[id(op)] = _facts(self.machine, self.task, op)
         if self.idle:  # brackets are the task's, like its cursors
             if facts.bracketed and not works:
                 self.bracket(op)
