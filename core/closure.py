@@ -252,8 +252,7 @@ class Closure:
         """Before the first event."""
         execution = self.foreseen
         if execution is None:
-            values = {name: max(value, 1) for name, value in self.values.items()}  # some of every loop
-            programs = samples(self.machine, self.joints, self.growth, values)
+            programs = samples(self.machine, self.joints, self.growth, self.values)
             execution = prepared(self.machine, programs, self.machine.judged, self.deadline)
             self.foreseen = execution
         program = execution.program
