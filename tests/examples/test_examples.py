@@ -46,6 +46,7 @@ def test_verdict(name):
     if SHOWS[name]:
         assert report.findings[0].code == SHOWS[name]
     else:
+        assert report.scope.kind == "all", report.scope.reason
         assert all(f.severity is Severity.ADVICE for f in report.findings)
 
 
