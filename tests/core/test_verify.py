@@ -203,7 +203,8 @@ class TestRobustness:
         render_report(found, report)
 
     def test_an_empty_document(self):
-        assert verify(document("nothing", symbols=())).verdict == "safe"
+        report = verify(document("nothing", symbols=()))
+        assert report.verdict == "incomplete" and "no task" in report.scope.reason
 
     def test_counts_and_sizes_without_sense(self):
         found = copy()
