@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from .describe import phase
 from .document import Document, Op, OpKind
 from .findings import Finding, Severity
 from .tree import ops_of
@@ -42,6 +43,7 @@ HANG = (
     "WD220",
     "WD704",
 )
+FRESH = phase(-1)
 NAMED = 3  # codes that a note names
 
 
@@ -92,6 +94,8 @@ def _rule(finding: Finding, ops: Mapping[str, Op]) -> str:
 
 def _follows(rule: str, other: str, root: Finding, finding: Finding) -> bool:
     follow = FOLLOWS.get(rule, ())
+    if (rule, other) == (WRITTEN, "WD205") and root.ops[:1] == finding.ops[:1] and FRESH in finding.message:
+        return False  # of one wait: either its parity is wrong, or it means the fresh barrier and comes too late
     return (other in follow or other.removesuffix(" warning") in follow) and _related(root, finding)
 
 

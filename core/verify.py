@@ -297,8 +297,10 @@ class _Search:
     ) -> None:
         """A program whose interleavings differ may go wrong in more ways than one execution shows: look at a few more.
 
-        A waiter that others can lap looks there as if it asked for the wrong parity: that is left out."""
-        lapped = {f.ops[:1] for f in self._collect(run, case, notes) if f.code == "WD205"}
+        A waiter that others can lap looks there as if it asked for the wrong parity: that is left out. Not where it would
+        be ahead of the first phase, which may be the mistake."""
+        self._collect(run, case, notes)
+        lapped = {(run.event(i.stream, i.index).op,) for i in run.incidents("overrun") if i.generation >= 0}
         if not run.execution.incidents or self.reordered >= REORDERED:
             return
         self.reordered += 1
@@ -310,12 +312,10 @@ class _Search:
             self._collect(other, case, ahead, lapped)
             dissolve(other.execution)
 
-    def _collect(
-        self, run: Run, case: Values, notes: tuple[str, ...], lapped: Container[tuple] = ()
-    ) -> list[Finding]:
+    def _collect(self, run: Run, case: Values, notes: tuple[str, ...], lapped: Container[tuple] = ()) -> None:
         if run.execution.stopped == "time":  # who has not gone on is not stuck
             self.reason = OUT_OF_TIME
-            return []
+            return
         self.clean = self.clean and run.clean
         shown = self.found if case == dict(run.case) else self.carried
         found = (f for examine in EXAMINE for f in examine(run))
@@ -326,7 +326,6 @@ class _Search:
         if run.wrong and not explained and not self.reason:
             self.reason = f"at {_words(case)} something goes wrong that no rule explains"
         self.reason = self.reason or undecided(run)
-        return found
 
     def scope(self) -> Scope:
         """What the verdict speaks of."""

@@ -20,7 +20,7 @@ from warpdraft.core.arrivals import (
     producer_signal,
     routes,
 )
-from warpdraft.core.document import Document, Op, OpKind
+from warpdraft.core.document import Document, Op, OpKind, Work
 from warpdraft.core.machine import Machine
 from warpdraft.core.schedulers import is_dynamic
 from warpdraft.core.tree import find_resource, find_target, find_work, walk
@@ -122,7 +122,7 @@ def test_clusters(any_document, ptx_of):
     assert ("%cluster_ctarank" in ptx) == (f"cluster=({size}, 1, 1)" in lower(any_document)) == (size > 1)
     meetings = len(ops(any_document, OpKind.CLUSTER_SYNC)) + (size > 1)
     assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == meetings
-    shared = [w for r in any_document.resources for w in r.works if w.ctas and size > 1]
+    shared = [op for op in ops(any_document, OpKind.WORK) if size > 1 and work_of(any_document, op).ctas]
     commits = [
         op
         for kind, signal in ((OpKind.COMMIT, producer_signal), (OpKind.RELEASE, consumer_signal))
@@ -131,6 +131,10 @@ def test_clusters(any_document, ptx_of):
     ]
     requests = works_named(any_document, "fetch_work_tile") if size > 1 else []
     assert ptx.count(".multicast::cluster") == len(shared) + len(commits) + len(requests)
+
+
+def work_of(document: Document, op: Op) -> Work:
+    return find_work(find_resource(document, op.target), op.work)
 
 
 def works_named(document: Document, name: str) -> list[Op]:

@@ -273,7 +273,7 @@ SCALED_FAULTS = {
 @pytest.mark.parametrize("what", SCALED_FAULTS)
 def test_each_fault_of_a_scaled_product_shows(scaled, what):
     broken = edited(scaled, *(DeleteNode(id) for id in SCALED_FAULTS[what]))
-    assert emulate_all(broken, {"M": 1024, "N": 256, "K": 264}, seeds=3).verdict == "wrong"
+    assert emulate_all(broken, {"M": 1024, "N": 256, "K": 264}, seeds=3).verdict in ("wrong", "deadlock")
     assert verify(broken).verdict == "unsafe"
 
 
