@@ -43,7 +43,7 @@ class Autosave:
     def arrive(self) -> None:
         """A person sees the session from now on: others know of it, and leave its number to it."""
         if self._holder.path is not None:
-            self._claim()
+            self._try_to_claim()
         CLAIMS.arrive(self._holder)
 
     def others(self) -> int:
@@ -65,14 +65,15 @@ class Autosave:
             elif other is not None:
                 self._offers.append(({number}, other))
         if self._holder.living():
-            self._claim()
+            self._try_to_claim()
         return self._first()
 
     def decided(self, path: Path, accept: bool) -> Document | None:
         """The person has decided about the first offer; give the next. What is accepted goes on under its number, so that
         there is one file of it at any time."""
         if self._offers:
-            self._left.add(self._place(path))
+            if self._holder.number:
+                self._left.add(self._place(path))
             numbers, _ = self._offers.pop(0)
             self._left |= {autosave_of(path, number) for number in numbers}
             self._claim(min(numbers) if accept else 0)
@@ -80,6 +81,13 @@ class Autosave:
 
     def _first(self) -> Document | None:
         return self._offers[0][1] if self._offers else None
+
+    def _try_to_claim(self) -> None:
+        """Where there is no number left, the person is told, and an offer that is decided about gives one back."""
+        try:
+            self._claim()
+        except OSError as error:
+            self.problem = str(error)
 
     def _claim(self, wanted: int = 0) -> int:
         """A number under which nothing lies that somebody may still want."""
@@ -120,7 +128,9 @@ class Autosave:
 
     def drop(self, path: Path | None, replaced: Path | None = None) -> None:
         """Forget the unsaved state of ``path``, and that of ``replaced``, another file; what is offered stays."""
-        own = self._place(path) if path else None
+        if path and not self._holder.number:
+            self._try_to_claim()
+        own = autosave_of(path, self._holder.number) if path and self._holder.number else None
         other = autosave_of(replaced) if replaced and replaced != path else None
         if other is not None and CLAIMS.kept(other):
             other = None  # somebody is working on it

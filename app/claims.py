@@ -89,7 +89,7 @@ class Claims:
                 self._release(holder)
                 holder.number, holder.lock = number, lock
                 return number
-            raise OSError("too many tabs show this file")
+            raise OSError("too many unsaved states lie beside this file: restore or discard those that are offered")
 
     def others(self, holder: Holder) -> int:
         """How many other tabs of this process show the same file, and whether another process does (then one more)."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from warpdraft.app.analysis import Here
-from warpdraft.app.files import autosave_of
+from warpdraft.app.files import MOST_KEPT, autosave_of
 from warpdraft.app.session import open_session
 from warpdraft.app.templates import TEMPLATES
 from warpdraft.app.tools import TOOLS
@@ -203,6 +203,24 @@ def test_unsaved_changes_of_who_has_vanished_are_not_written_over(path):
     assert TOOLS.load(autosave_of(path, 2)) == second.document
     for session in (first, second):
         session.close()
+
+
+def test_where_too_many_unsaved_states_lie_the_offers_still_stand(path):
+    """No number is left for the tab's own changes, until one of those that are offered is decided about."""
+    for number in range(1, 2 * MOST_KEPT + 2):
+        TOOLS.save(replace(TOOLS.load(path), cluster=(number + 1, 1, 1)), autosave_of(path, number))
+    session = open_session(path, QUICK, analyst=lambda: Here(QUICK), living=lambda: True)
+    session.arrive()
+    offered = session.recovery
+    assert offered is not None
+    session.do(target(session))
+    assert "too many unsaved states" in session.notice.text
+    session.undo()
+    session.recover(True)
+    assert session.settle() and session.document == offered
+    session.do(target(session))
+    assert session.settle() and TOOLS.load(autosave_of(path)) == session.document
+    session.close()
 
 
 def test_two_tabs_that_take_up_the_same_changes_keep_them_apart(tabs, path):

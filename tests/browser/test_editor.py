@@ -51,7 +51,7 @@ def test_a_drag_moves_an_operation(editor):
     assert editor.verdict == "Unsafe"
     editor.page.locator(".warpdraft .finding .what").first.click()
     editor.page.locator(".warpdraft .explained").wait_for()
-    assert editor.page.locator(".warpdraft .node.lit").count() > 0
+    editor.page.locator(".warpdraft .node.lit").first.wait_for()
     editor.edited(lambda: editor.press("Control+z"))
     assert editor.verdict == "Safe"
 

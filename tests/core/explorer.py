@@ -151,20 +151,14 @@ class Explorer:
         return not self._ordered(w, *sorted(((i, a), (j, b)), key=lambda item: item[0]))
 
     def _ordered(self, w: int, x, y) -> bool:
-        """Whether an engine keeps two accesses of one warp in order, perhaps through a third one of the same bytes."""
-        if _in_order(self.events[w][x[0]], x[1], self.events[w][y[0]], y[1]):
-            return True
-        low, high = max(x[1].low, y[1].low), min(x[1].high, y[1].high)
-        between = [
-            (e, a)
-            for e in self.events[w][x[0] + 1 : y[0]]
-            for a in e.accesses
-            if a.space == x[1].space and a.low <= low and high <= a.high
-        ]
-        return any(
-            _in_order(self.events[w][x[0]], x[1], e, a) and _in_order(e, a, self.events[w][y[0]], y[1])
-            for e, a in between
-        )
+        """Whether an engine keeps two accesses of one warp in order, perhaps through others of the same bytes in a row."""
+        (i, a), (j, b) = x, y
+        events, low, high = self.events[w], max(a.low, b.low), min(a.high, b.high)
+        after = [(events[i], a)]  # accesses that start once ``a`` has ended
+        for e in events[i + 1 : j]:
+            found = [c for c in e.accesses if c.space == a.space and c.low <= low and high <= c.high]
+            after += [(e, c) for c in found if any(_in_order(f, d, e, c) for f, d in after)]
+        return any(_in_order(f, d, events[j], b) for f, d in after)
 
     def _attempt(self, state: State, w: int, i: int, event: Event) -> None:
         self.outcome.attempted.setdefault((w, i), set()).add(state.barriers[event.barrier].completed)
