@@ -19,7 +19,6 @@ from bokeh.document import Document
 from panel.custom import Child, JSComponent
 from panel.io import push_notebook, state
 from panel.io.model import patch_cds_msg
-from pyviz_comms import CommManager
 
 BUNDLE = Path(str(files("warpdraft.assets"))) / "bundles" / "editor.js"
 
@@ -63,7 +62,7 @@ class EditorComponent(JSComponent):
         name = hashlib.sha256(text.encode()).hexdigest()
         return {**super()._get_properties(doc), "esm": text, "bundle": name}
 
-    def _on_msg(self, ref: str, manager: CommManager, msg: dict[str, Any]) -> None:
+    def _on_msg(self, ref: str, manager: Any, msg: dict[str, Any]) -> None:
         """A message of a notebook's cell. As Panel's own, which at its end drops the changes that wait to be sent, those too
         that other threads, or the message's own callbacks, have made."""
         with self._lock:
