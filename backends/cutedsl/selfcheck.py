@@ -245,8 +245,25 @@ def main():
             check_sizes(**size)
         except ValueError as error:
             parser.error(f"{size}: {error}")
+    if missing := missing_here():
+        parser.error(f"{missing}; --compile DIR needs no GPU")
     kernel = build()
     return max([report(kernel, size, options) for size in asked])
+
+
+def missing_here():
+    """What the check needs and this machine does not have; "" where it can run."""
+    major, minor = divmod(int(ARCH.strip("sm_a")), 10)
+    needs = f"the check needs a GPU of compute capability {major}.{minor} ({ARCH})"
+    try:
+        import torch
+    except ImportError:
+        return f"{needs} and PyTorch, which is not installed"
+    if not torch.cuda.is_available():
+        return f"{needs}, and PyTorch finds no GPU"
+    if torch.cuda.get_device_capability() != (major, minor):
+        return f"{needs}, not {torch.cuda.get_device_name()}"
+    return ""
 
 
 def compile_to(folder):

@@ -80,7 +80,9 @@ def decode(stored: np.ndarray, dtype: Dtype) -> np.ndarray:
     if dtype is E4M3:
         return VALUES_OF_E4M3[stored]
     if dtype is UE8M0:
-        return np.where(stored == 255, np.nan, np.exp2(stored.astype(np.float32) - 127)).astype(np.float32)
+        with np.errstate(over="ignore"):  # of the byte that is no number
+            powers = np.exp2(stored.astype(np.float32) - 127)
+        return np.where(stored == 255, np.float32(np.nan), powers)
     if dtype is BF16:
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return stored.astype(np.float32)

@@ -1,12 +1,16 @@
-"""Documents that the backend's tests lower: the examples, edits of them, and schedules of the GPU benchmark."""
+"""Documents that the backend's tests lower (examples, edits of them, schedules of the GPU benchmark), and their PTX."""
 
+import hashlib
+import os
 import runpy
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
 import warpdraft.assets
 from warpdraft.assets.examples import blackwell_pair_gemm
+from warpdraft.backends.cutedsl import compile_module, lower
 from warpdraft.core.document import Document
 from warpdraft.core.store import load
 
@@ -59,3 +63,26 @@ def tiled():
 def document():
     """A function from a name to its document."""
     return named
+
+
+@pytest.fixture(scope="session")
+def ptx_of(tmp_path_factory):
+    """PTX of documents, each compiled once for all test processes of a run."""
+    folder = tmp_path_factory.getbasetemp().parent / "ptx"  # the parent is common to the processes of xdist
+    folder.mkdir(exist_ok=True)
+
+    def compile_once(document: Document, dtype: str = "") -> str:
+        source = lower(document)
+        known = folder / hashlib.sha256(f"{dtype} {source}".encode()).hexdigest()
+        if not known.exists():
+            start = getrusage(RUSAGE_CHILDREN).ru_utime
+            compiled = compile_module(source, dtype)
+            assert getrusage(RUSAGE_CHILDREN).ru_utime - start < 60  # seconds
+            assert compiled.cubin[:4] == b"\x7fELF"
+            assert compiled.resources.stack_bytes == 0, "registers were spilled"
+            unfinished = known.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(compiled.ptx)
+            unfinished.replace(known)
+        return known.read_text()
+
+    return compile_once

@@ -16,6 +16,15 @@ from warpdraft.core.store import load
 from warpdraft.core.tree import walk
 
 
+def gpu(capability):
+    """A PyTorch on a machine with a GPU of this capability, or with none."""
+    cuda = mock.Mock()
+    cuda.is_available.return_value = capability is not None
+    cuda.get_device_capability.return_value = capability
+    cuda.get_device_name.return_value = "some GPU"
+    return mock.Mock(cuda=cuda)
+
+
 def test_safe_documents_are_exported(document):
     for name in ("gemm", "persistent_gemm", "tma_copy", "store_task"):
         source = export_module(document(name))
@@ -128,6 +137,25 @@ def test_the_module_needs_only_the_dsl_and_torch(any_document):
         "cutlass",
         "torch",
     }  # cuda: bindings that the DSL brings
+
+
+@pytest.mark.parametrize(
+    ("arch", "torch", "missing"),
+    [
+        ("sm_100a", None, "capability 10.0 (sm_100a) and PyTorch, which is not installed"),
+        ("sm_100a", gpu(None), "capability 10.0 (sm_100a), and PyTorch finds no GPU"),
+        ("sm_100a", gpu((9, 0)), "capability 10.0 (sm_100a), not some GPU"),
+        ("sm_90a", gpu((10, 0)), "capability 9.0 (sm_90a), not some GPU"),
+        ("sm_90a", gpu((9, 0)), ""),
+        ("sm_100a", gpu((10, 0)), ""),
+    ],
+)
+def test_the_self_check_says_what_the_machine_lacks(arch, torch, missing):
+    scope = {"ARCH": arch}
+    exec(definition("selfcheck", "missing_here"), scope)
+    with mock.patch.dict(sys.modules, torch=torch):  # None: as if it were not installed
+        said = scope["missing_here"]()
+    assert said.endswith(missing) and bool(said) == bool(missing)
 
 
 def test_heading_cannot_end_the_docstring(document):
