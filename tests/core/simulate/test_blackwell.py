@@ -9,11 +9,14 @@ from warpdraft.assets.examples import (
     persistent_gemm,
 )
 from warpdraft.core.simulate import bound, simulate
+from warpdraft.core.simulate.bound import alone
+from warpdraft.core.simulate.timeline import Bar, Lane, Timeline
 
-ONE, MANY = {"k_tiles": 64}, {"k_tiles": 32, "tiles": 4}
-LOADS, EPILOGUE = (
+ONE, SHORT, MANY = {"k_tiles": 64}, {"k_tiles": 4}, {"k_tiles": 32, "tiles": 4}
+LOADS, EPILOGUE, TAIL = (
     "TMA's work on smem_ab, for which tensor core waits",
     "task epilogue, which hands on acc, for which",
+    "task epilogue, alone at work for",
 )
 
 
@@ -22,6 +25,8 @@ LOADS, EPILOGUE = (
     [
         (blackwell_gemm, (4,), ONE, "tensor core, busy"),
         (blackwell_gemm, (3,), ONE, LOADS),
+        (blackwell_gemm, (4,), SHORT, TAIL),
+        (blackwell_gemm, (3,), SHORT, TAIL),
         (blackwell_pair_gemm, (4, 2), MANY, "tensor core, busy"),
         (blackwell_pair_gemm, (3, 2), MANY, LOADS),
         (blackwell_pair_gemm, (4, 1), MANY, EPILOGUE),
@@ -32,8 +37,35 @@ LOADS, EPILOGUE = (
     ],
 )
 def test_what_bounds_it(module, arguments, values, what):
-    """The MMAs when stages suffice, the loads when one is taken away, the epilogue with one accumulator."""
+    """The MMAs when stages suffice, the loads when one is taken away, the epilogue with one accumulator: of one tile, it
+    overlaps nothing, and bounds short sums."""
     assert bound(simulate(module.build(*arguments).document, values)).startswith(f"bounded by {what}")
+
+
+def test_an_epilogue_is_alone_behind_the_only_tile_and_behind_the_last_of_many():
+    """Behind a tile it takes as long however long the sum is; with one accumulator, part of it behind each."""
+    short, long = (alone(simulate(blackwell_gemm.build().document, v)) for v in (SHORT, ONE))
+    assert short["epilogue"] == long["epilogue"] > 3000
+    one, two = (alone(simulate(blackwell_pair_gemm.build(4, n).document, MANY))["epilogue"] for n in (1, 2))
+    assert one > two + 300 * (MANY["tiles"] - 1)
+    more = alone(simulate(blackwell_pair_gemm.build().document, MANY | {"tiles": 8}))["epilogue"]
+    assert more < 1.1 * two
+
+
+def test_a_single_task_is_not_called_alone():
+    lanes = Lane("copy.w0", "warp", "copy", 0), Lane("TMA", "engine")
+    bars = Bar(0, "copy.01", (), 0, 10, "issue"), Bar(1, "copy.01", (), 10, 30, "in-flight")
+    timeline = Timeline(lanes, bars, (), (), total=100, ended=True, busy=(("TMA", 20),))
+    assert alone(timeline) == {} and bound(timeline).startswith("bounded by latencies: the busiest, TMA")
+    other = Timeline(
+        (*lanes, Lane("use.w0", "warp", "use", 1)),
+        (*bars, Bar(2, "use.01", (), 25, 99, "work")),
+        (),
+        (),
+        100,
+        True,
+    )
+    assert alone(other) == {"copy": 25, "use": 69}
 
 
 @pytest.fixture(scope="module")
