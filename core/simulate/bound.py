@@ -42,10 +42,12 @@ def bound(timeline: Timeline) -> str:
 
 
 def alone(timeline: Timeline) -> dict[str, int]:
-    """The cycles in which only one task does anything, itself or by what it has started, by task."""
+    """The cycles in which only one of several tasks does anything, itself or by what it has started, by task."""
     tasks = {
         b.op: timeline.lanes[b.lane].task for b in timeline.bars if timeline.lanes[b.lane].kind == "warp"
     }
+    if len(set(tasks.values())) < 2:
+        return {}
     changes = []
     for bar in timeline.bars:
         if bar.kind != "wait" and bar.op in tasks:
