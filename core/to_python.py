@@ -39,8 +39,7 @@ class ModuleWriter:
         self.names = Names()
         for word in (*self.reserved(), "build"):
             self.names.new(word)
-        symbols = list(dict.fromkeys([*document.symbols, *_kernel_symbols(document)]))
-        self.symbols = {s: self.names.new(s.name) for s in symbols}
+        self.symbols = {s: self.names.new(s.name) for s in self.values()}
         self.expressions = Expressions(self.imports, self.symbols)
         self.resources = ResourceWriter(
             self.imports, self.expressions, tile_counts(document.tasks), document.tasks
@@ -48,6 +47,10 @@ class ModuleWriter:
         self.objects: dict[str, str] = {}
         self.functions: dict[str, str] = {}
         self.lines = Lines()
+
+    def values(self) -> list[Symbol]:
+        """The symbols that are variables of the source."""
+        return list(dict.fromkeys([*self.document.symbols, *_kernel_symbols(self.document)]))
 
     def text(self) -> str:
         """The whole source."""

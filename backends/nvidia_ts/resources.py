@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from warpdraft.core import (
@@ -62,7 +63,7 @@ class Resources:
         config = pipeline_of(theirs.pipeline_config)
         if isinstance(theirs, ts.pipeline_group.PipelineGroup):
             members = [self[m] for m in theirs.members]
-            own = None if config == pipeline_of(theirs._derive_merged_config()) else config
+            own = None if config == _derived(theirs, config) else config
             return PipelineGroup(name=name, members=members, mode=theirs.mode.value, pipeline_config=own)
         if isinstance(theirs, ts.resources.WorkQueue):
             return self._queue(theirs, name, config)
@@ -124,6 +125,18 @@ class Resources:
             own |= {"__module__": module, "__qualname__": theirs.__qualname__}
             self._classes[theirs] = type(theirs.__name__, (base,), own)
         return self._classes[theirs]
+
+
+def _derived(theirs: Any, config: Any) -> Any:
+    """What follows for a group from its members, None if nothing does. Task Scheduling moves the cursors of members after
+    it has derived the group's pipeline, so the cursors are those of ``config``."""
+    try:
+        found = pipeline_of(theirs._derive_merged_config())
+    except ValueError:  # members that do not agree, beside a pipeline of the group's own
+        return None
+    return replace(
+        found, advance_on_wait=config.advance_on_wait, advance_on_acquire=config.advance_on_acquire
+    )
 
 
 def _works(theirs: type, base: type) -> Iterator[tuple[str, WorkSpec]]:

@@ -13,6 +13,7 @@ from warpdraft.core.tree import ops_of
 from ..annotations import Annotations, Sync, WorkAnnotation
 from .calls import call_of, conditions_of
 from .errors import NotExpressible
+from .predicates import QUEUE, methods_of
 from .stated import constants_of
 
 OF_QUEUES = {  # what a class gets from Task Scheduling's WorkQueue
@@ -31,9 +32,9 @@ class ClassWriter:
     annotations: Annotations
     bodies: Mapping[tuple[str, str], str]  # what the document calls them
 
-    def write(self, resource: Resource, name: str, base: str) -> None:
-        """The class ``name`` of ``resource``. Raises NotExpressible."""
-        queue = base == "WorkQueue"
+    def write(self, resource: Resource, name: str, base: str, placed: bool) -> None:
+        """The class ``name`` of ``resource``, which says where it lies if it is ``placed``. Raises NotExpressible."""
+        queue = base != "MemoryResource"
         values = dict.fromkeys(v for w in resource.works for v in w.returns)
         own = [v for v in values if not (queue and v in OF_QUEUES["values"])]
         if queue and own:
@@ -43,22 +44,43 @@ class ClassWriter:
         self.lines.add("\n")
         if not queue:  # which has a constructor of its own
             self.lines.add(f"@{self.imports('dataclass')}(kw_only=True)")
-        with self.lines.block(f"class {name}({self.imports(base)}):"):
-            self._fields(resource, own, queue)
+        if base in ("MemoryResource", QUEUE):
+            self.imports(base)
+        with self.lines.block(f"class {name}({base}):"):
+            before = len(self.lines.lines)
+            self._fields(resource, own, queue, placed and not queue)
             for work in resource.works:
-                if queue and work.name in OF_QUEUES["works"]:
+                if queue and work.name in OF_QUEUES["works"] and not work.body:
                     continue
                 self.lines.add()
                 self._work(resource, work, name)
+            if queue:
+                self._predicates(name)
+            if len(self.lines.lines) == before:
+                self.lines.add("pass")
 
-    def _fields(self, resource: Resource, own: list[str], queue: bool) -> None:
+    def write_owner(self, name: str) -> None:
+        """A class that queues come from: it has predicates alone."""
+        self.lines.add("\n")
+        with self.lines.block(f"class {name}({self.imports(QUEUE)}):"):
+            self._predicates(name)
+
+    def _predicates(self, cls: str) -> None:
+        """The methods that leave tiles out."""
+        for method in methods_of(self.document, cls):
+            self.lines.add()
+            with self.lines.block(f"def {method}(self, work_tile):"):
+                self.lines.add(
+                    f'raise NotImplementedError("write {cls}.{method}: whether the tile is left out")'
+                )
+
+    def _fields(self, resource: Resource, own: list[str], queue: bool, placed: bool) -> None:
         """Task-local variables and allocations."""
         kind = self.imports("TaskLocalVariable") if own else ""
         for value in own:
             self.lines.add(f"{attribute_of(value, resource)}: {kind} = {kind}.uninitialized()")
         if not queue:
             self.lines.add(f"allocations: list = {self.imports('field')}(default_factory=list)")
-        placed = resource.storage is not None and resource.storage.offset is not None and not queue
         if placed:
             self.lines.add(f"ranges: list = {self.imports('field')}(default_factory=list)")
         if own:

@@ -14,11 +14,14 @@ from warpdraft.core.tree import walk
 
 from ..annotations import Annotations
 from ..version import ROOT
+from .allocators import write_allocators
+from .bounds import bounds, getter_class, getter_of
 from .classes import ClassWriter
 from .errors import NotExpressible
+from .predicates import base_of, has_predicates, predicates_of, written_owners
 from .resources import allocations_text, config_text, group_text, ranges_text
 from .schedules import TsScheduleWriter, predicate_name
-from .stated import Stated, getter_class, is_loose, stated, stops
+from .stated import Stated, is_loose, stated
 from .tasks import parts_of
 
 MODULES = {
@@ -45,6 +48,7 @@ BARE = {  # modules that are used by their names
     "cute": "import cutlass.cute as cute",
     "primitives": "from cutlass.experimental import primitives",
 }
+WHICH = "which"  # of the values that one getter gives, tells the tasks apart
 WORDS = (*BARE, "threads", "RunTime", "options", "smem", "tmem", "tile_scheduler_params", "response_ptr")
 
 
@@ -84,6 +88,7 @@ class _Module(ModuleWriter):
         super().__init__(document)
         self.annotations, self.left_out = found.annotations, tuple(found.left_out)
         self.bodies, self.grid_waited = found.bodies, found.grid_waited
+        self.plans, self.ranged = found.plans, found.ranged
         self.grouped = {m: g for g in document.pipeline_groups for m in g.members}
         self.queues = {
             n.queue for t in document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.queue
@@ -168,26 +173,33 @@ class _Module(ModuleWriter):
 
     def values(self) -> list[Symbol]:
         """The run-time numbers that ``build`` is given."""
-        found = [s for _, loop in stops(self.document) for s in symbols_of(loop.stop)]
+        found = [s for _, bound in bounds(self.document) for s in symbols_of(bound)]
         return [s for s in dict.fromkeys(found) if not s.per_tile]
 
     def getters(self) -> None:
         """The classes of tasks that ask for their trip count in each tile."""
-        for symbol in dict.fromkeys(loop.stop for _, loop in stops(self.document)):
-            if isinstance(symbol, Symbol) and symbol.per_tile:
-                cls = self.names.new(getter_class(symbol))
-                self.lines.add("\n")
-                with self.lines.block(f"class {cls}({self.imports('Task')}):"):
-                    with self.lines.block("def get_domain(self, tile_coord):"):
-                        self.lines.add(
-                            f'raise NotImplementedError("write how often the loop of a {cls} runs")'
-                        )
+        found = dict.fromkeys(b for _, b in bounds(self.document) if isinstance(b, Symbol) and b.per_tile)
+        for symbol in found:
+            family, place = getter_of(symbol)
+            cls, base = self.names.new(getter_class(symbol)), family if place > 1 else self.imports("Task")
+            several = any(getter_of(s) == (family, 2) for s in found)
+            self.lines.add("\n")
+            with self.lines.block(f"class {cls}({base}):"):
+                if several:
+                    self.lines.add(f"{WHICH} = {place}")
+                if place > 1:
+                    continue
+                self.lines.add(*[""] * several)
+                with self.lines.block("def get_domain(self, tile_coord):"):
+                    which = f" with {WHICH} = {{self.{WHICH}}}" if several else ""
+                    text = f'"write how often the loop of a {cls}{which} runs"'
+                    self.lines.add(f"raise NotImplementedError({'f' * several}{text})")
 
     def task_class(self, task: Task) -> str:
         """The class of a task: one that has the getter of its loop."""
-        for owner, loop in stops(self.document):
-            if owner.name == task.name and isinstance(loop.stop, Symbol) and loop.stop.per_tile:
-                return getter_class(loop.stop)
+        for owner, bound in bounds(self.document):
+            if owner.name == task.name and isinstance(bound, Symbol) and bound.per_tile:
+                return getter_class(bound)
         return self.imports("Task")
 
     def parameters(self) -> str:
@@ -233,37 +245,31 @@ class _Module(ModuleWriter):
         found: dict[str, str] = {}
         written: dict[tuple, str] = {}
         writer = ClassWriter(self.lines, self.imports, self.document, self.annotations, self.bodies)
+        for owner in written_owners(self.document):
+            writer.write_owner(self.names.new(owner))
         for resource in self.document.resources:
             own = ready_made(resource)
             if is_loose(self.document, resource):
                 continue
-            if own is not None:
+            if own is not None and not has_predicates(self.document, resource):
                 found[resource.name] = self.imports(own.__name__)
                 continue
             if not resource.works and resource.storage is None:
                 found[resource.name] = self.imports("MemoryResource")
                 continue
-            base = "WorkQueue" if resource.name in self.queues else "MemoryResource"
+            base = base_of(self.document, resource) if resource.name in self.queues else "MemoryResource"
             said = tuple(self.annotations.works.get(f"{resource.name}.{w.name}") for w in resource.works)
-            placed = resource.storage is not None and resource.storage.offset is not None
+            placed = resource.name in self.ranged
             kind = (resource.cls, resource.works, said, resource.space, placed, base)
             if kind not in written:
                 written[kind] = self.names.new(class_name(resource))
-                writer.write(resource, written[kind], base)
+                writer.write(resource, written[kind], base, placed)
             found[resource.name] = written[kind]
         return found
 
     def predicates(self) -> None:
         """The functions that say which tiles are left out."""
-        names = {
-            n.skip_if for t in self.document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.skip_if
-        }
-        for name in sorted(names):
-            if "." in name:
-                raise NotExpressible(
-                    f"skip_if {name}: a method of a queue's class, which a script of its own cannot refer to; "
-                    "name a function"
-                )
+        for name in sorted(n for n in predicates_of(self.document) if "." not in n):
             self.lines.add("\n")
             with self.lines.block(f"def {self.names.new(predicate_name(name))}(work_queue, work_tile):"):
                 self.lines.add(f'raise NotImplementedError("write {name}: whether the tile is left out")')
@@ -280,11 +286,7 @@ class _Module(ModuleWriter):
         for group in self.document.pipeline_groups:
             given = group_text(self.imports, self.document, group, self.listed(group.members))
             self.lines.add_call(f"{self.objects[group.name]} = {self.imports('PipelineGroup')}", given)
-        for space, word, kind in (
-            (Space.SMEM, "smem", "SmemAllocator"),
-            (Space.TMEM, "tmem", "TmemAllocator"),
-        ):
-            self.allocator(space, word, kind)
+        write_allocators(self.lines, self.imports, self.document, self.objects, self.plans)
 
     def arguments(self, resource: Resource) -> list[str]:
         """What a resource is made with."""
@@ -303,45 +305,9 @@ class _Module(ModuleWriter):
             given.append(f"pipeline_config={config_text(self.imports, self.document, resource)}")
         if resource.storage is not None and resource.space is not Space.QUEUE:
             given.append(f"allocations={allocations_text(self.imports, resource)}")
-            if resource.storage.offset is not None:
+            if resource.name in self.ranged:
                 given.append(f"ranges={ranges_text(resource)}")
         return given
-
-    def allocator(self, space: Space, word: str, kind: str) -> None:
-        """The allocator of one memory, with the resources that share their place."""
-        stored = [r for r in self.document.resources if r.storage and r.space is space]
-        slots = [
-            r for r in self.document.resources if r.storage and r.space is Space.QUEUE and space is Space.SMEM
-        ]
-        if not stored and not slots:
-            return
-        loose = [r for r in stored if is_loose(self.document, r)]
-        self.lines.add(f"{word} = {self.imports(kind)}()")
-        for resource in self.document.resources:
-            if resource in loose:
-                self.lines.add(f"{word}.add({self.objects[resource.name]})")
-            elif resource in stored or (space is Space.SMEM and resource.pipeline is not None):
-                self.lines.add(f"{word}.add_resource({self.objects[resource.name]})")
-        if space is Space.SMEM:
-            for group in self.document.pipeline_groups:
-                self.lines.add(f"{word}.add_pipeline_group({self.objects[group.name]})")
-        for alias in dict.fromkeys(r.storage.alias for r in stored if r.storage.alias):
-            members = [r for r in stored if r.storage.alias == alias]
-            each = {
-                m.name: self.objects[m.name] if m in loose else f"*{self.objects[m.name]}.allocations"
-                for m in members
-            }
-            phases = [
-                f"[{', '.join(each[m.name] for m in members if m.storage.phase == p)}]"
-                for p in sorted({m.storage.phase for m in members})
-            ]
-            self.lines.add_call(f"{word}.add_alias_group", [f"[{', '.join(phases)}]"])
-        for queue in slots:
-            name = literal(f"{queue.name}_responses")
-            size, alignment = queue.storage.bytes * queue.storage.stages, queue.storage.alignment
-            made = f"{self.imports('SmemAllocation')}({name}, size_bytes={size}, alignment={alignment})"
-            self.lines.add_call(f"{word}.add", [made])
-        self.lines.add(f"{word}.compute_layout()")
 
     def manager(self) -> None:
         """Tasks and graph."""

@@ -10,6 +10,7 @@ from warpdraft.core.document import Document, PipelineGroup, Resource, Space
 from warpdraft.core.python_text import Imports, call, literal
 from warpdraft.core.to_python import brackets
 
+from .groups import own_config
 from .pipelines import config_of
 
 FACTORY = {  # pipeline type -> what makes its configuration
@@ -28,8 +29,12 @@ OPERATIONS = {"async_producer_op": "producer_op", "umma_consumer_producer_op": "
 
 
 def config_text(imports: Imports, document: Document, resource: Resource) -> str:
-    """The call that makes the pipeline's configuration: of its type's factory, where that has what it needs."""
-    config = config_of(document, resource)
+    """The call that makes the pipeline's configuration."""
+    return _call(imports, config_of(document, resource))
+
+
+def _call(imports: Imports, config: PipelineConfig) -> str:
+    """The call of its type's factory, where that has what it needs."""
     said = _said(imports, config)
     factory = FACTORY[str(config.pipeline_type)]
     known = [p for p in PARAMETERS[factory] if p not in NEVER.get(factory, ())]
@@ -80,14 +85,15 @@ def _said(imports: Imports, config: PipelineConfig) -> dict[str, str]:
 def allocations_text(imports: Imports, resource: Resource) -> str:
     """The allocations that give ``resource`` its storage: totals over all stages."""
     storage = resource.storage
+    parts = [(p.name, p.bytes * storage.stages) for p in storage.parts]
+    parts = parts or [(resource.name, storage.bytes * storage.stages)]
     if resource.space is Space.TMEM:
-        total = storage.bytes * storage.stages
-        return f"[{imports('TmemAllocation')}({literal(resource.name)}, num_columns={total})]"
-    parts = [(p.name, p.bytes) for p in storage.parts] or [(resource.name, storage.bytes)]
-    made = [
-        f"{imports('SmemAllocation')}({literal(n)}, size_bytes={b * storage.stages}, alignment={storage.alignment})"
-        for n, b in parts
-    ]
+        made = [f"{imports('TmemAllocation')}({literal(n)}, num_columns={size})" for n, size in parts]
+    else:
+        kind = imports("SmemAllocation")
+        made = [
+            f"{kind}({literal(n)}, size_bytes={size}, alignment={storage.alignment})" for n, size in parts
+        ]
     return f"[{made[0]}]" if len(made) == 1 else brackets("[", made, "]")
 
 
@@ -100,8 +106,11 @@ def ranges_text(resource: Resource) -> str:
 
 def group_text(imports: Imports, document: Document, group: PipelineGroup, members: str) -> list[str]:
     """The arguments of a pipeline group."""
-    return [
+    given = [
         f"name={literal(group.name)}",
         f"members={members}",
         f"mode={imports('PipelineGroupMode')}.{group.mode.value}",
     ]
+    if group.pipeline is not None:
+        given.append(f"pipeline_config={_call(imports, own_config(document, group))}")
+    return given

@@ -8,7 +8,7 @@ from warpdraft.core.python_schedules import UNNAMED, ScheduleWriter
 from warpdraft.core.python_text import call, keywords, literal
 from warpdraft.core.tree import find_resource, find_work, ops_of
 
-from .stated import GETTER, getter_class
+from .bounds import GETTER, getter_class
 
 ADVANCE = "get_and_advance_work_tile"
 SKIPPED = "skip_"
@@ -29,7 +29,7 @@ class TsScheduleWriter(ScheduleWriter):
                 arguments.append(f"skip_if={predicate_name(loop.skip_if)}")
         else:
             head = self.imports("domain_loop")
-            arguments = [str(loop.start), self.stop(loop), str(loop.step)]
+            arguments = [self.expressions(loop.start), self.stop(loop), self.expressions(loop.step)]
             if loop.unroll is not None:
                 arguments.append(f"unroll={loop.unroll}")
         with self.lines.block(call(f"with {head}", arguments, tail, self.lines.room)):

@@ -7,7 +7,7 @@ gives are given, and each task has its loop. What it has no words for is refused
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from warpdraft.core.document import (
@@ -18,18 +18,14 @@ from warpdraft.core.document import (
     Op,
     OpKind,
     Part,
-    PipelineGroup,
-    PipelineGroupMode,
     Resource,
     Space,
     Storage,
-    Task,
     Token,
     Work,
 )
 from warpdraft.core.expressions import Operation, Symbol, symbols_of
 from warpdraft.core.op_integers import symbols_used
-from warpdraft.core.pipeline_groups import members_of
 from warpdraft.core.python_resources import ready_made
 from warpdraft.core.schedulers import RESPONSE_BYTES, has_slots
 from warpdraft.core.tree import find_resource, find_work, ops_of, walk
@@ -37,12 +33,13 @@ from warpdraft.core.tree import find_resource, find_work, ops_of, walk
 from ..annotations import Annotations
 from .accesses import one_buffer
 from .bodies import split
+from .bounds import bounds, stated_bounds
 from .errors import NotExpressible
 from .grids import waited_for, without_waits
+from .groups import stated_groups
 from .pipelines import stated_pipelines
+from .places import Plan, is_apart, is_ranged, plans, with_turns
 from .tasks import stated_tasks, with_idle_warps
-
-GETTER = "get_domain"  # Task Scheduling's own name
 
 
 @dataclass
@@ -54,6 +51,10 @@ class Stated:
     bodies: dict[tuple[str, str], str] = field(default_factory=dict)  # of works: what the original calls them
     left_out: list[str] = field(default_factory=list)
     grid_waited: bool = False  # the preceding grid, before the tasks start
+    plans: dict[Space, Plan] = field(
+        default_factory=dict
+    )  # of memories whose places follow from an order and groups
+    ranged: frozenset[str] = frozenset()  # resources that say where they lie
 
 
 def stated(document: Document) -> Stated:
@@ -62,8 +63,14 @@ def stated(document: Document) -> Stated:
     for step in (_plain, stated_pipelines):  # which follow from the engines of the works
         made.document = step(made.document, made.left_out)
     made.document, made.annotations = split(one_buffer(made.document))
-    for step in (with_idle_warps, stated_tasks, _works, _storages, _groups, _names, _order):
+    for step in (with_idle_warps, stated_tasks, _works, _storages):
         made.document = step(made.document, made.left_out)
+    made.ranged = _ranged(made.document)
+    for step in (stated_groups, _names, _order):
+        made.document = step(made.document, made.left_out)
+    made.plans = plans(made.document)
+    loose = {r.name for r in made.document.resources if is_loose(made.document, r)}
+    made.document = with_turns(made.document, made.plans, made.ranged | loose)
     made.bodies = {(r.name, w.name): _stock(w) for r in document.resources for w in r.works if w.body}
     made.document = _with_own_bodies(made.document, made.annotations)
     return made
@@ -154,10 +161,24 @@ def _check_arguments(op: Op) -> None:
 
 
 def _storages(document: Document, left_out: list[str]) -> Document:
-    return replace(document, resources=tuple(_stored(document, r, left_out) for r in document.resources))
+    planned = plans(document)
+    return replace(
+        document, resources=tuple(_stored(document, r, planned, left_out) for r in document.resources)
+    )
 
 
-def _stored(document: Document, resource: Resource, left_out: list[str]) -> Resource:
+def _ranged(document: Document) -> frozenset[str]:
+    """The resources that say where they lie: those whose place is fixed, and that take turns with none by name."""
+    return frozenset(
+        r.name
+        for r in document.resources
+        if r.storage and r.storage.offset is not None and is_ranged(r) and not is_loose(document, r)
+    )
+
+
+def _stored(
+    document: Document, resource: Resource, planned: dict[Space, Plan], left_out: list[str]
+) -> Resource:
     """``resource`` with the storage that allocations of Task Scheduling give it: sizes are totals over all stages."""
     storage = resource.storage
     if resource.pipeline is None and storage is None and resource.space not in (Space.QUEUE, Space.PDL):
@@ -167,16 +188,23 @@ def _stored(document: Document, resource: Resource, left_out: list[str]) -> Reso
     if (
         has_slots(resource) and resource.space is Space.QUEUE
     ):  # an allocation that no resource of a script owns
-        return replace(resource, storage=Storage(RESPONSE_BYTES, resource.pipeline.stages, RESPONSE_BYTES))
+        offset = storage.offset if Space.SMEM in planned else None
+        slots = Storage(RESPONSE_BYTES, resource.pipeline.stages, RESPONSE_BYTES, offset=offset)
+        return replace(resource, storage=slots)
     if resource.space not in (Space.SMEM, Space.TMEM):
         left_out.append(f"the storage of {resource.name}, which is neither shared nor tensor memory")
         return replace(resource, storage=None)
-    if any(p.place is not None for p in storage.parts):
+    loose = is_loose(document, resource)
+    if resource.space is Space.TMEM and not storage.parts and not loose:  # as allocations of columns are
+        storage = replace(storage, parts=(Part(resource.name, 0, storage.bytes),))
+    if resource.space in planned:
+        return replace(resource, storage=storage)
+    if is_apart(storage):
         raise NotExpressible(
-            f"{resource.name}: its allocations lie apart from each other; give each a resource of its own, or place them "
-            "by hand"
+            f"{resource.name}: its allocations lie apart from each other, and no order and no groups of allocations lead "
+            "there; give each a resource of its own"
         )
-    if storage.offset is not None and is_loose(document, resource):
+    if storage.offset is not None and loose:
         left_out.append(f"where {resource.name} lies: the allocator places it")
         return replace(resource, storage=replace(storage, offset=None))
     placed = {"alias": "", "phase": 0} if storage.offset is not None else {}
@@ -184,33 +212,7 @@ def _stored(document: Document, resource: Resource, left_out: list[str]) -> Reso
         left_out.append(
             f"that {resource.name} takes turns with others in {storage.alias}: its place is fixed"
         )
-    if resource.space is Space.TMEM and not storage.parts:
-        storage = replace(
-            storage, parts=(Part(resource.name, 0, storage.bytes),)
-        )  # as allocations of columns are
     return replace(resource, storage=replace(storage, **placed))
-
-
-def _groups(document: Document, left_out: list[str]) -> Document:
-    """Pipeline groups whose pipeline follows from their members."""
-
-    def group(of: PipelineGroup) -> PipelineGroup:
-        members = [r.pipeline for r in members_of(document, of)]
-        own = of.pipeline
-        derived = own is None or (
-            of.mode is PipelineGroupMode.Merge
-            and {(own.stages, own.type, own.consumer_count)}
-            == {(m.stages, m.type, m.consumer_count) for m in members}
-            and (own.bytes, own.producer_count)
-            == (sum(m.bytes or 0 for m in members), sum(m.producer_count or 0 for m in members))
-        )
-        if not derived:
-            raise NotExpressible(
-                f"{of.name}: a pipeline of the group's own is not written; declare it in the script by hand"
-            )
-        return replace(of, pipeline=None)
-
-    return replace(document, pipeline_groups=tuple(group(g) for g in document.pipeline_groups))
 
 
 def _names(document: Document, left_out: list[str]) -> Document:
@@ -235,8 +237,9 @@ def _names(document: Document, left_out: list[str]) -> Document:
     tasks = tuple(
         replace(t, body=tuple(_counted(n, document, left_out) for n in t.body)) for t in document.tasks
     )
-    tasks = tuple(replace(t, body=_stops(t.body, t.name, left_out)) for t in tasks)
-    taken = {s.name for t in tasks for s in symbols_used(t.body)}
+    tasks = stated_bounds(replace(document, tasks=tasks), left_out).tasks
+    values = bounds(replace(document, tasks=tasks))
+    taken = {s.name for _, bound in values for s in symbols_of(bound)}
     tasks = tuple(replace(t, body=_called(t.body, taken)) for t in tasks)
     left_out[:] = dict.fromkeys(left_out)
     found = replace(document, resources=resources, tasks=tasks)
@@ -255,37 +258,6 @@ def _called(nodes: Sequence[Node], taken: set[str]) -> tuple[Node, ...]:
             node = replace(node, body=_called(node.body, taken))
         found.append(node)
     return tuple(found)
-
-
-def _stops(nodes: Sequence[Node], task: str, left_out: list[str]) -> tuple[Node, ...]:
-    """``nodes`` with a symbol for each stop that is computed from symbols: Task Scheduling sees one run-time value."""
-    found: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Loop) and node.kind == "domain" and isinstance(node.stop, Symbol):
-            node = replace(node, stop=_plain_symbol(node.stop, left_out))
-        elif isinstance(node, Loop) and node.kind == "domain" and isinstance(node.stop, Operation):
-            left_out.append(f"that {task}_stop is {node.stop}")
-            node = replace(node, stop=Symbol(f"{task}_stop"))
-        if not isinstance(node, Op):
-            node = replace(node, body=_stops(node.body, task, left_out))
-        found.append(node)
-    return tuple(found)
-
-
-def _plain_symbol(symbol: Symbol, left_out: list[str]) -> Symbol:
-    """``symbol`` as an import reads it from a run-time value, or from a getter where it is another in each tile."""
-    if symbol.per_cta:
-        left_out.append(f"that {symbol.name} differs between the CTAs of a cluster")
-    name = symbol.name if not symbol.per_tile else f"{getter_class(symbol)}_{GETTER}"
-    if name != symbol.name:
-        left_out.append(f"that {name} is called {symbol.name}")
-    return replace(symbol, name=name, per_cta=False)
-
-
-def getter_class(symbol: Symbol) -> str:
-    """The class of the tasks whose ``get_domain`` gives ``symbol``."""
-    known = symbol.name.removesuffix(f"_{GETTER}")
-    return known if known != symbol.name else "".join(w.capitalize() for w in known.split("_")) + "Task"
 
 
 def _counted(node: Node, document: Document, left_out: list[str]) -> Node:
@@ -350,11 +322,3 @@ def constants_of(document: Document, resource: Resource, work: Work) -> dict[str
                 f"{op.id}: {work.name} is called without {missing[0]}, which other calls give"
             )
     return found
-
-
-def stops(document: Document) -> Iterator[tuple[Task, Loop]]:
-    """The domain loops whose stop is known only at run time."""
-    for task in document.tasks:
-        for node in walk(task.body):
-            if isinstance(node, Loop) and node.kind == "domain" and symbols_of(node.stop):
-                yield task, node

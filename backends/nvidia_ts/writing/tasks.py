@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from warpdraft.core.document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
+from warpdraft.core.expressions import symbols_of
 from warpdraft.core.tree import walk
 
 from .errors import NotExpressible
@@ -189,10 +190,11 @@ def _check(node: Node) -> None:
                 raise NotExpressible(f"{node.id}: Task Scheduling's {node.kind.value} takes no {what}")
         return
     if isinstance(node, Loop):
-        numbers = [b for b in (node.start, node.step) if not isinstance(b, int)]
-        if node.kind == "domain" and numbers:
+        asked = [s for bound in (node.start, node.step) for s in symbols_of(bound) if s.per_tile]
+        if node.kind == "domain" and asked:
             raise NotExpressible(
-                f"{node.id}: the loop starts or steps by {numbers[0]}; in Task Scheduling only the stop is known at run time"
+                f"{node.id}: the loop starts or steps by {asked[0].name}, another in each tile; Task Scheduling asks only "
+                "for the stop in each tile"
             )
         return
     if node.kind not in (*PER_ITERATION, GuardKind.SKIPPABLE):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warpdraft.backends.nvidia_ts import NotExpressible, to_task_scheduling
+from warpdraft.backends.nvidia_ts import to_task_scheduling
 from warpdraft.backends.nvidia_ts.apply import apply_annotations
 from warpdraft.core.document import Op, Space
 from warpdraft.core.equality import equal_schedules
@@ -16,27 +16,15 @@ pytestmark = [pytest.mark.xdist_group("nvidia_ts")]
 SCRIPTS = Path(__file__).parent / "scripts"
 NO_SCRIPTS = ("parts", "cases_kit", "cases", "cases_memory")
 MEMORY = [("cases_memory", name) for name in ("p01", "p09", "p14", "p17", "p18", "p22", "p23", "p24", "p28")]
-REFUSED = {"skipped_tiles": "a method of a queue's class"}
 
 
 def unused(document, left_out):
     """``document`` without what the new script leaves out, and says so."""
     gone = {line.removesuffix(", which no task uses") for line in left_out}
-    aliases = [r.storage.alias for r in document.resources if r.storage]
-
-    def alone(resource):
-        storage = resource.storage
-        if storage is not None and storage.offset is not None:  # an alias adds nothing to a place
-            return replace(resource, storage=replace(storage, alias="", phase=0))
-        if storage is None or aliases.count(storage.alias) > 1 or not storage.alias:
-            return resource
-        return replace(resource, storage=replace(storage, alias="", phase=0))
-
-    resources = tuple(alone(r) for r in document.resources if r.name not in gone)
+    resources = tuple(r for r in document.resources if r.name not in gone)
     named = dict(re.findall(r"that (\w+) is called (\w+)", "\n".join(left_out)))
     document = renamed(document, {old: new for new, old in named.items()})
-    groups = tuple(replace(g, pipeline=None) for g in document.pipeline_groups)
-    return replace(document, resources=resources, pipeline_groups=groups)
+    return replace(document, resources=resources)
 
 
 def renamed(document, names):
@@ -75,19 +63,11 @@ def placed_by_nobody(document, original):
 ALONE = [(p.stem,) for p in sorted(SCRIPTS.glob("*.py")) if p.stem not in NO_SCRIPTS]
 
 
-@pytest.mark.parametrize("call", [*ALONE, ("pdl", "ahead"), *MEMORY], ids=" ".join)
+@pytest.mark.parametrize(
+    "call", [*ALONE, ("pdl", "ahead"), ("dynamic_domain", "7", "5"), *MEMORY], ids=" ".join
+)
 def test_round_trip(built, read, call, tmp_path):
     for number, document in enumerate(built(*call).documents):
-        if call[0] in REFUSED:
-            with pytest.raises(NotExpressible, match=REFUSED[call[0]]):
-                to_task_scheduling(document)
-            continue
-        if any(
-            p.place is not None for r in document.resources for p in (r.storage.parts if r.storage else ())
-        ):
-            with pytest.raises(NotExpressible, match="lie apart from each other"):
-                to_task_scheduling(document)
-            continue
         written = to_task_scheduling(document)
         path = tmp_path / f"again_{number}.py"
         path.write_text(f"{written.text}\n\nbuild()\n")

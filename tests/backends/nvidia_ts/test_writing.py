@@ -28,6 +28,7 @@ from warpdraft.core.document import (
     Mbarrier,
     Op,
     OpKind,
+    Part,
     Pipeline,
     Resource,
     Space,
@@ -197,6 +198,7 @@ X = Resource(
     Storage(64, 2),
     works=(Work("fill", "producer"), Work("read", "consumer", parameters=("t",))),
 )
+APART = (Part("low", 0, 32, 0), Part("high", 32, 32, 4096))
 LOOP = Loop("t.1", "domain", "k", (Op("t.2", OpKind.ACQUIRE, "x"),), stop=symbol("k"))
 
 
@@ -213,7 +215,10 @@ def guard(kind, *body, **more):
     "given, message",
     [
         (document(LOOP, mbarriers=(Mbarrier("m"),)), "m: Task Scheduling has no raw mbarriers"),
-        (document(replace(LOOP, start=symbol("s"))), "t.1: the loop starts or steps by s"),
+        (
+            document(replace(LOOP, start=symbol("s", per_tile=True))),
+            "t.1: the loop starts or steps by s, another in each tile",
+        ),
         (document(replace(LOOP, body=(LOOP,))), "t.1: a second domain loop in t"),
         (document(guard(GuardKind.ELECT_WARP, *LOOP.body)), "t.2: Task Scheduling's acquire is of all warps"),
         (document(guard(GuardKind.CTA_RANK, LOOP), LOOP), "t.9: Task Scheduling has no cta_rank"),
@@ -234,6 +239,14 @@ def guard(kind, *body, **more):
             "x: its consumer_count 7 is not what its tasks arrive with (1), and Task Scheduling counts other arrivals (32)",
         ),
         (replace(document(LOOP), graph=()), "d: it has no dependency graph"),
+        (
+            document(LOOP, resources=(replace(X, storage=Storage(64, 2, parts=APART, offset=0)),)),
+            "x: its allocations lie apart from each other",
+        ),
+        (
+            document(replace(LOOP, body=(), kind="tile", queue="x", skip_if="Outer.Inner.empty")),
+            "skip_if Outer.Inner.empty: a method of a class inside another",
+        ),
         (
             document(Op("t.3", OpKind.WORK, "x", "read", (("t", 1),)), Op("t.4", OpKind.WORK, "x", "read")),
             "t.4: read is called without t",
