@@ -10,7 +10,7 @@ from warpdraft.core.tree import ops_of
 from .session import Session
 from .values import Result
 from .views.colors import task_colors
-from .views.timeline import Drawing
+from .views.timeline import BARS, Drawing
 from .views.timeline_figure import TimelineFigure
 from .views.timeline_lanes import interleaved, joined, pinned
 from .views.timeline_layers import QUAD
@@ -247,7 +247,7 @@ def _file(name: str, text: str, mime: str) -> dict[str, Any]:
 
 
 def _nothing() -> Drawing:
-    quads = {name: [] for name in (*QUAD, "op", "at", "kind", "about", "lane", "task")}
+    quads = {name: [] for name in BARS}
     stages = {name: [] for name in (*QUAD, "state", "about")}
     arrows = {name: [] for name in ("x0", "y0", "x1", "y1", "op", "to_op", "angle")}
     return Drawing((), quads, {k: [] for k in quads}, stages, arrows, 0, 0.0)

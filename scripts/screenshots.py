@@ -16,7 +16,7 @@ from served import FIND_EDITOR, served
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "assets" / "examples"
 IMAGES = ROOT / "docs" / "images"
-DOCUMENTS = ("persistent_gemm", "broken_deadlock", "broken_early_release")
+DOCUMENTS = ("persistent_gemm", "broken_deadlock", "broken_early_release", "blackwell_pair_gemm")
 SETTLED = f"""() => {{ const e = {FIND_EDITOR};
   return e && e.dataset.revision !== "" && e.dataset.revision === e.dataset.checked }}"""
 
@@ -28,10 +28,10 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(900)
 
 
-def opened(page: Page, name: str) -> None:
+def opened(page: Page, name: str, verdict: str = "unsafe") -> None:
     page.get_by_label("Open document").select_option(f"{name}.warpdraft.json")
     page.locator(f".warpdraft .files option[value='{name}.warpdraft.json']").first.wait_for(state="attached")
-    page.locator(".warpdraft .verdict.unsafe").wait_for()
+    page.locator(f".warpdraft .verdict.{verdict}").wait_for()
     settled(page)
 
 
@@ -90,6 +90,27 @@ def tools(page: Page) -> None:
     page.locator(".warpdraft .timeline-tools .detail", has_text="1 of").wait_for()
 
 
+def blackwell(page: Page) -> None:
+    """Tensor memory of a pair of CTAs, column by column, and the tiles that it asks for."""
+    opened(page, "blackwell_pair_gemm", "safe")
+    for symbol, value in (("k_tiles", "5"), ("tiles", "3")):
+        page.get_by_label(symbol, exact=True).fill(value)
+        page.keyboard.press("Enter")
+    page.locator(".warpdraft .tabs .summary", has_text="k_tiles = 5, tiles = 3").wait_for()
+    page.get_by_label("Pin lanes").click()
+    for lane in ("mma.w0", "tile requests", "tensor core"):
+        page.locator(".warpdraft .lanes li", has_text=lane).first.locator("input").check()
+    page.get_by_label("Pin lanes").click()
+    settled(page)
+    edge = page.get_by_label("Size of drawer").bounding_box()
+    page.mouse.move(edge["x"] + 300, edge["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + 300, 200, steps=8)
+    page.mouse.up()
+    page.wait_for_timeout(600)
+    page.locator(".warpdraft .panel.timeline .figure").evaluate("e => { e.scrollTop = e.scrollHeight }")
+
+
 def dark(page: Page) -> None:
     safe(page)
 
@@ -102,6 +123,7 @@ STATES: dict[str, Callable[[Page], None]] = {
     "code": code,
     "compare": compare,
     "tools": tools,
+    "blackwell": blackwell,
     "dark": dark,
 }
 

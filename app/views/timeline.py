@@ -10,17 +10,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from warpdraft.core.layout import TMEM_CAPACITY
+from warpdraft.core.program import in_cta
 from warpdraft.core.simulate import Bar, Lane, Timeline
+from warpdraft.core.simulate.engines import REQUESTS
+
+from .timeline_memory import tensor_memory
 
 ROW = 1.0  # height of a warp's lane
 ENGINE_ROW = 0.62  # height of one of an engine's rows
 STAGE_ROW = 0.55
-COLUMN_ROWS = 4  # stages' rows that tensor memory's columns take
 GAP = 0.22
 TABLE_ROWS = 300
 
 Columns = dict[str, list]
+BARS = (
+    "left",
+    "right",
+    "top",
+    "bottom",
+    "op",
+    "at",
+    "kind",
+    "about",
+    "lane",
+    "task",
+    "name",
+)  # name: what it says
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +46,7 @@ class Band:
     top: float
     rows: int
     row: float
-    kind: str  # "warp", "engine" or "stage"
+    kind: str  # "warp", "engine", "stage" or "columns"
     task: str = ""
 
     @property
@@ -63,14 +78,17 @@ def drawing(timeline: Timeline, merge: bool = True) -> Drawing:
     bars, waits = _quads(timeline, bands, band_of)
     stages, stage_bands = _stages(timeline, bands[-1].bottom + 2 * GAP if bands else 0.0)
     bands += stage_bands
-    bands += _tensor_memory(timeline, stages, bands[-1].bottom + GAP if bands else 0.0)
-    spans: dict[str, tuple[int, int]] = {}
+    for cta in sorted({span.cta for span in timeline.columns}):
+        spans = [span for span in timeline.columns if span.cta == cta]
+        top = bands[-1].bottom + GAP if bands else 0.0
+        bands.append(Band(in_cta("TMEM", cta), top, 1, tensor_memory(spans, top, stages), "columns"))
+    by_op: dict[str, tuple[int, int]] = {}
     for bar in timeline.bars:
-        low, high = spans.get(bar.op, (bar.start, bar.end))
-        spans[bar.op] = (min(low, bar.start), max(high, bar.end))
+        low, high = by_op.get(bar.op, (bar.start, bar.end))
+        by_op[bar.op] = (min(low, bar.start), max(high, bar.end))
     height = bands[-1].bottom + GAP if bands else 1.0
     arrows = _arrows(timeline, bands, band_of)
-    return Drawing(tuple(bands), bars, waits, stages, arrows, timeline.total, height, spans)
+    return Drawing(tuple(bands), bars, waits, stages, arrows, timeline.total, height, by_op)
 
 
 def _groups(timeline: Timeline, merge: bool) -> list[list[int]]:
@@ -125,9 +143,9 @@ def _label(timeline: Timeline, group: list[int]) -> str:
 
 
 def _quads(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> tuple[Columns, Columns]:
-    names = ("left", "right", "top", "bottom", "op", "at", "kind", "about", "lane", "task")
-    bars: Columns = {name: [] for name in names}
-    waits: Columns = {name: [] for name in names}
+    bars: Columns = {name: [] for name in BARS}
+    waits: Columns = {name: [] for name in BARS}
+    last = max((_tile(bar) for bar in timeline.bars), default=0)
     owner = {bar.op: timeline.lanes[bar.lane].task for bar in timeline.bars if timeline.lanes[bar.lane].task}
     for bar in _once(timeline.bars, timeline, band_of):
         band = bands[band_of[bar.lane]]
@@ -147,10 +165,21 @@ def _quads(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> tu
             about(bar),
             band.label,
             band.task or owner.get(bar.op, ""),
+            _requested(bar, last) if band.label.startswith(REQUESTS) else "",
         )
-        for name, value in zip(names, values, strict=True):
+        for name, value in zip(BARS, values, strict=True):
             (waits if bar.kind == "wait" else bars)[name].append(value)
     return bars, waits
+
+
+def _requested(bar: Bar, last: int) -> str:
+    """What a request for a tile is answered with: the tile behind that of its iteration, behind the ``last`` none."""
+    number = _tile(bar)
+    return "none left" if number == last else f"tile {number + 1}"
+
+
+def _tile(bar: Bar) -> int:
+    return next((i for name, i in bar.at if name == "tile"), 0)
 
 
 def _once(bars: Sequence[Bar], timeline: Timeline, band_of: dict[int, int]) -> Iterable[Bar]:
@@ -188,30 +217,6 @@ def _stages(timeline: Timeline, top: float) -> tuple[Columns, list[Band]]:
         for key, value in zip(names, values, strict=True):
             columns[key].append(value)
     return columns, bands
-
-
-def _tensor_memory(timeline: Timeline, stages: Columns, top: float) -> list[Band]:
-    """A band for each CTA's tensor memory, columns downwards: what is allocated, and in it what is in use."""
-    bands: list[Band] = []
-    for cta in sorted({span.cta for span in timeline.columns}):
-        name = f"columns@{cta}" if cta else "columns"
-        band = Band(name, top, COLUMN_ROWS, STAGE_ROW, "columns")
-        bands.append(band)
-        column = (band.bottom - band.top) / TMEM_CAPACITY
-        for span in (s for s in timeline.columns if s.cta == cta):
-            what = f"{span.what} columns {span.low}-{span.high - 1}".strip()
-            values = (
-                span.start,
-                span.end,
-                top + span.low * column,
-                top + span.high * column,
-                span.state,
-                what,
-            )
-            for key, value in zip(("left", "right", "top", "bottom", "state", "about"), values, strict=True):
-                stages[key].append(value)
-        top = band.bottom + GAP
-    return bands
 
 
 def _arrows(timeline: Timeline, bands: list[Band], band_of: dict[int, int]) -> Columns:

@@ -22,9 +22,11 @@ from .timeline_ties import Places, Tie, tie_columns
 
 AXIS_PIXELS = 20
 LETTER = 5.6  # pixels that a letter of a bar's name is wide
+LETTER_HEIGHT = 9
 MOST_NAMES = 400
 MOST_ARROWS = 300
 PAUSE = 200  # milliseconds between two looks at what a moving window needs
+
 
 class TimelineFigure:
     """Owns the Bokeh figure and its minimap. ``on_pick(op id)`` is called when a bar is clicked, ``on_measure(low, high)``
@@ -240,25 +242,31 @@ class TimelineFigure:
         self._outline()
 
     def _name(self) -> None:
-        """Write its work into each bar of the window that is wide enough for it."""
+        """Write its work into each bar of the window that is wide enough for it, and into columns what they hold."""
         low, high = self._window or (0.0, float(self._drawing.total if self._drawing else 1))
         first, last = self._named
         if first <= low and high <= last and abs((last - first) / 3 - (high - low)) < 0.02 * (high - low):
             return
         width = high - low
         self._named = low - width, high + width
-        pixel, colors = width / self._pixels(), THEMES[self._theme]
-        bars, names = self._sources["bars"].data, {"x": [], "y": [], "name": [], "ink": []}
-        for i, (left, right) in enumerate(zip(bars["left"], bars["right"], strict=True)):
-            name = _short(bars["text"][i])
-            seen = right > self._named[0] and left < self._named[1]
-            if name and seen and right - left > (len(name) * LETTER + 4) * pixel:
-                names["x"].append((left + right) / 2)
-                names["y"].append((bars["top"][i] + bars["bottom"][i]) / 2)
-                names["name"].append(name)
-                names["ink"].append(colors["ink" if bars["kind"][i] == "in-flight" else "paper"])
+        colors = THEMES[self._theme]
+        names: Columns = {"x": [], "y": [], "name": [], "ink": []}
+        for what, named in (("bars", _bar_name), ("stages", _stage_name)):
+            data = self._sources[what].data
+            for i, (left, right) in enumerate(zip(data["left"], data["right"], strict=True)):
+                name, light = named(data, i)
+                if name and self._fits(name, left, right, width / self._pixels()):
+                    names["x"].append((left + right) / 2)
+                    names["y"].append((data["top"][i] + data["bottom"][i]) / 2)
+                    names["name"].append(name)
+                    names["ink"].append(colors["ink" if light else "paper"])
         few = len(names["x"]) <= MOST_NAMES
         put(self._sources, "names", names if few else {name: [] for name in names})
+
+    def _fits(self, name: str, left: float, right: float, pixel: float) -> bool:
+        """Whether a bar may be seen in the window, and is wide enough for its name."""
+        seen = right > self._named[0] and left < self._named[1]
+        return seen and right - left > (len(name) * LETTER + 4) * pixel
 
     def _pixels(self) -> int:
         """How wide the figure is drawn; a guess before the browser has said so."""
@@ -298,6 +306,18 @@ class TimelineFigure:
             op = source.data["op"][source.selected.indices[0]]
             source.selected.indices = []
             self._on_pick(op)
+
+
+def _bar_name(data: Columns, i: int) -> tuple[str, bool]:
+    """What is written into a bar, and whether its colour is light."""
+    return data["name"][i] or _short(data["text"][i]), data["kind"][i] == "in-flight"
+
+
+def _stage_name(data: Columns, i: int) -> tuple[str, bool]:
+    """The same of a stage that is high enough for words: "acc[1]" of "acc[1] columns 256-511"."""
+    high = (data["bottom"][i] - data["top"][i]) * ROW_PIXELS > LETTER_HEIGHT
+    held = high and data["state"][i] != "allocated"
+    return data["about"][i].partition(" columns ")[0] if held else "", data["state"][i] == "filling"
 
 
 def _short(text: str) -> str:

@@ -22,7 +22,7 @@ from .timeline import Band, Columns
 
 QUAD = ("left", "right", "top", "bottom")
 COLUMNS = {
-    "bars": (*QUAD, "op", "at", "kind", "about", "fill", "text"),
+    "bars": (*QUAD, "op", "at", "kind", "about", "name", "fill", "text"),
     "waits": (*QUAD, "op", "at", "kind", "about", "text"),
     "stages": (*QUAD, "state", "about", "fill"),
     "arrows": ("x0", "y0", "x1", "y1", "angle"),

@@ -18,6 +18,7 @@ class ColumnRecorder:
         self._offsets = layout(document).offsets
         self._open: dict[tuple[int, int, int], int] = {}  # columns and CTA -> cycle of their allocation
         self._found: list[Columns] = []
+        self._ctas: dict[str, set[int]] = {}  # resource -> CTAs in whose columns an engine has worked on it
 
     def life(self, event: Event, cta: int, allocates: bool, time: int) -> None:
         """Columns are allocated or freed."""
@@ -28,23 +29,28 @@ class ColumnRecorder:
                 self._found.append(Columns(low, high, "", "allocated", since, time, cta))
 
     def flight(self, event: Event, start: int, end: int) -> None:
-        """An engine works on columns that no pipeline tells the state of."""
-        for name, write in {(a.resource, a.write) for a in event.accesses if a.space.startswith("tmem")}:
+        """An engine works on columns: where no pipeline tells their state, this does."""
+        used = {(a.resource, a.write, a.cta) for a in event.accesses if a.space.startswith(Space.TMEM)}
+        for name, write, cta in used:
             resource = self._resources.get(name)
-            if resource is not None and resource.pipeline is None:
-                self._add(resource, event.stage, WRITES if write else READS, start, end)
+            if resource is None:
+                continue
+            self._ctas.setdefault(name, set()).add(cta)
+            if resource.pipeline is None:
+                self._add(resource, event.stage, WRITES if write else READS, start, end, cta)
 
     def spans(self, stages: list[Occupancy], total: int) -> tuple[Columns, ...]:
-        """All of them, allocations first."""
+        """All of them, allocations first. ``stages`` are those of CTA 0; the others of its cluster are in step."""
         held = [Columns(*key[:2], "", "allocated", since, total, key[2]) for key, since in self._open.items()]
         held += [c for c in self._found if c.state == "allocated"]
         for use in stages:
             resource = self._resources.get(use.resource)
             if resource is not None and use.state != "empty":
-                self._add(resource, use.stage, use.state, use.start, use.end)
+                for cta in self._ctas.get(use.resource, {0}):
+                    self._add(resource, use.stage, use.state, use.start, use.end, cta)
         return (*sorted(held), *sorted(c for c in self._found if c.state != "allocated"))
 
-    def _add(self, resource: Resource, stage: int, state: str, start: int, end: int) -> None:
+    def _add(self, resource: Resource, stage: int, state: str, start: int, end: int, cta: int) -> None:
         size = resource.storage.bytes
         low = self._offsets[resource.name] + stage * size
-        self._found.append(Columns(low, low + size, f"{resource.name}[{stage}]", state, start, end))
+        self._found.append(Columns(low, low + size, f"{resource.name}[{stage}]", state, start, end, cta))

@@ -66,7 +66,7 @@ class Occupancy(NamedTuple):
 
 class Columns(NamedTuple):
     """Columns [low, high) of CTA ``cta``'s tensor memory in cycles [start, end): "allocated", or held by ``what`` ("acc[1]")
-    which is "filling", "full" or "reading"."""
+    which is "filling", "full" or "reading". The stages of pipelines are those of CTA 0 in each CTA of its cluster."""
 
     low: int
     high: int

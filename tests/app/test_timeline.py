@@ -11,7 +11,7 @@ from warpdraft.app.views.timeline import drawing, facts_view
 from warpdraft.app.views.timeline_figure import TimelineFigure
 from warpdraft.app.views.timeline_lanes import pinned
 from warpdraft.app.views.words import op_text
-from warpdraft.assets.examples import blackwell_pair_gemm
+from warpdraft.assets.examples import blackwell_pair_gemm, blackwell_scaled_gemm
 from warpdraft.core.simulate import simulate
 from warpdraft.core.tree import ops_of
 
@@ -49,13 +49,52 @@ def test_a_pair_of_ctas_is_two_groups_of_lanes_and_tensor_memory_a_band_of_colum
     first, last = lanes[other.index(True)], lanes[other.index(True) - 1]
     assert first.top - last.bottom > 2 * (lanes[1].top - lanes[0].bottom)
     memory = [band for band in picture.bands if band.kind == "columns"]
-    assert [band.label for band in memory] == ["columns", "columns@1"]
+    assert [band.label for band in memory] == ["TMEM", "TMEM@1"]
     shown = zip(*(picture.stages[name] for name in ("top", "bottom", "state", "about")), strict=True)
     inside = [s for s in shown if memory[0].top <= s[0] and s[1] <= memory[0].bottom + 1e-9]
     assert inside[0][2:] == ("allocated", "columns 0-511")
     halves = {s[3]: (s[0], s[1]) for s in inside if s[2] == "filling"}
     middle = (memory[0].top + memory[0].bottom) / 2
     assert halves["acc[0] columns 0-255"][1] == halves["acc[1] columns 256-511"][0] == pytest.approx(middle)
+    of_the_other = [
+        (s[0] - memory[1].top, s[1] - memory[1].top, *s[2:])
+        for s in zip(*(picture.stages[name] for name in ("top", "bottom", "state", "about")), strict=True)
+        if memory[1].top <= s[0] and s[1] <= memory[1].bottom + 1e-9
+    ]
+    assert len(of_the_other) == len(inside)  # a pair's MMAs fill both
+    for (top, bottom, *what), own in zip(of_the_other, inside, strict=True):
+        assert (top, bottom) == pytest.approx((own[0] - memory[0].top, own[1] - memory[0].top))
+        assert what == list(own[2:])
+
+
+def test_a_few_columns_are_high_enough_to_be_seen_and_an_alias_lies_over_what_it_stands_for():
+    picture = drawing(simulate(blackwell_scaled_gemm.build().document, {"k_tiles": 2, "tiles": 1}))
+    heights = {
+        about: bottom - top
+        for about, top, bottom in zip(*(picture.stages[n] for n in ("about", "top", "bottom")), strict=True)
+    }
+    factors, all_columns = heights["sfa[0] columns 256-259"], heights["columns 0-511"]
+    assert all_columns / 20 < factors < heights["acc[0] columns 0-127"]
+    empty = drawing(simulate(blackwell_scaled_gemm.build().document, {"k_tiles": 0, "tiles": 1}))
+    places = {
+        about: (top, bottom, left, right)
+        for about, top, bottom, left, right in zip(
+            *(empty.stages[n] for n in ("about", "top", "bottom", "left", "right")), strict=True
+        )
+    }
+    over, under = places["cleared[0] columns 0-127"], places["acc[0] columns 0-127"]
+    assert over[:2] == under[:2] and under[2] <= over[2] < over[3] <= under[3]
+
+
+def test_columns_and_requests_for_tiles_have_names_in_the_figure():
+    document = blackwell_pair_gemm.build().document
+    figure = TimelineFigure(lambda op: None)
+    figure.paint("light")
+    figure.show(drawing(simulate(document, {"k_tiles": 4, "tiles": 3})), {}, {})
+    names = figure._sources["names"].data
+    assert {"acc[0]", "acc[1]", "tile 1", "tile 2", "none left"} == set(names["name"])
+    ink = dict(zip(names["name"], names["ink"], strict=True))
+    assert len(set(names["ink"])) == 2 and ink["tile 1"] != ink["acc[1]"]  # on light and on dark colours
 
 
 def test_facts():

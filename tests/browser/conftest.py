@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 def folder(tmp_path_factory) -> Path:
     """Where the documents of the tests lie."""
     folder = tmp_path_factory.mktemp("served")
-    for name in ("persistent_gemm", "broken_deadlock", "broken_arrival_count", "tma_copy"):
+    for name in ("persistent_gemm", "broken_deadlock", "broken_arrival_count", "tma_copy", "blackwell_pair_gemm"):
         copy(EXAMPLES / f"{name}.warpdraft.json", folder)
     copy(EXAMPLES / "persistent_gemm.py", folder)
     return folder

@@ -1,6 +1,7 @@
 """The timeline's tools in the browser."""
 
 import json
+import re
 
 import pytest
 
@@ -76,6 +77,35 @@ def test_exports(timeline):
             texts[form] = file.read()
     assert json.loads(texts["perfetto"])["traceEvents"]
     assert texts["svg"].startswith(b"<svg") and texts["png"].startswith(b"\x89PNG")
+
+
+def test_a_pair_of_ctas_its_tensor_memory_and_its_tiles(editor):
+    """Two groups of lanes, the columns of each CTA, the requests for tiles: in the image, among the lanes to pin, as rows."""
+    page = editor.page
+    page.get_by_label("Open document").select_option("blackwell_pair_gemm.warpdraft.json")
+    page.locator(".warpdraft .column[data-task=fetch]").wait_for()
+    editor.settled()
+    page.get_by_label("k_tiles", exact=True).fill("4")
+    page.keyboard.press("Enter")
+    page.locator(".warpdraft .tabs .summary", has_text="k_tiles = 4, tiles = 2").wait_for()
+    with page.expect_download() as download:
+        page.get_by_label("Export the timeline").select_option("svg")
+    with open(download.value.path()) as file:
+        drawn = file.read()
+    lanes = re.findall(r'text-anchor="end"[^>]*>([^<]+)</text>', drawn)
+    first, second = lanes.index("load.w0"), lanes.index("load@1.w0")
+    assert {"mma.w0", "tile requests", "TMA", "tensor core"} <= set(lanes[first:second])
+    assert {"mma@1.w0", "TMA@1", "store@1"} <= set(lanes[second:]) and lanes[-2:] == ["TMEM", "TMEM@1"]
+    assert lanes.index("smem_ab") + 1 == lanes.index("TMEM")  # beside shared memory's stages
+    for held in ("columns 0-511", "acc[0] columns 0-255", "acc[1] columns 256-511"):
+        assert (
+            len(re.findall(f"<title>{re.escape(held)}: ", drawn)) % 2 == 0 and held in drawn
+        )  # in both CTAs
+    page.get_by_label("Pin lanes").click()
+    page.locator(".warpdraft .lanes label").get_by_text("TMEM@1", exact=True).click()
+    page.locator(".warpdraft .lanes summary", has_text="1 pinned").wait_for()
+    page.get_by_role("button", name="Show the timeline as a table").click()
+    page.locator(".warpdraft .facts-table td", has_text="tile requests").first.wait_for()
 
 
 def test_a_measured_trace_is_laid_over_the_prediction(timeline, folder, tmp_path):
