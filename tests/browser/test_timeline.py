@@ -80,7 +80,7 @@ def test_exports(timeline):
 
 
 def test_a_pair_of_ctas_its_tensor_memory_and_its_tiles(editor):
-    """Two groups of lanes, the columns of each CTA, the requests for tiles: in the image, among the lanes to pin, as rows."""
+    """Two groups of lanes, the columns of each CTA, the requests for tiles: in the image, in the menu, as rows."""
     page = editor.page
     page.get_by_label("Open document").select_option("blackwell_pair_gemm.warpdraft.json")
     page.locator(".warpdraft .column[data-task=fetch]").wait_for()
