@@ -23,6 +23,11 @@ from .errors import ImportRefused
 from .opinion import Opinion
 from .trace import Trace
 
+OTHER_PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.spawn", "os.exec", "os.system")
+OF_A_PACKAGE = (
+    "; it is part of a package: give package.module:function, from the folder that the package is in"
+)
+
 
 def main() -> int:
     """Carries out one request."""
@@ -35,7 +40,7 @@ def main() -> int:
 
 
 def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
-    """How the script ended: "" if well."""
+    """How the script ended: "" if well, "!..." where none can be run, "?..." if well, and why nothing may be seen."""
     host.prepare()
     try:
         from .version import task_scheduling
@@ -49,6 +54,8 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
     def take(manager: Any, trace: Trace, opinion: Opinion | None) -> None:
         _write(results, request, named, manager, trace, opinion)
 
+    started: set[str] = set()
+    sys.addaudithook(lambda event, _: started.add(event) if event in OTHER_PROCESSES else None)
     with watching(take, bool(request["second_opinion"])):
         try:
             _start(request)
@@ -59,8 +66,11 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
             return f"needs the module {error.name!r}, which is not installed{_where(error, request)}"
         except BaseException as error:
             text = " ".join(str(error).split())
-            return f"raises {type(error).__name__}{': ' if text else ''}{text:.300}{_where(error, request)}"
-    return ""
+            hint = (
+                OF_A_PACKAGE if isinstance(error, ImportError) and "no known parent package" in text else ""
+            )
+            return f"raises {type(error).__name__}{': ' if text else ''}{text:.300}{_where(error, request)}{hint}"
+    return "?it starts processes of its own, and managers are seen in this one alone" if started else ""
 
 
 def _start(request: dict[str, Any]) -> None:
@@ -103,11 +113,13 @@ def _write(
 
 def _where(error: BaseException, request: dict[str, Any]) -> str:
     """The line of the script where ``error`` came up, if there is one."""
-    file = os.path.abspath(request["script"])
+    module = sys.modules.get(request["script"]) if request["function"] else None
+    shown = getattr(module, "__file__", None) or request["script"]
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
-    own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == file]
-    return f" ({request['script']}:{own[-1].lineno})" if own else ""
+    trace = traceback.extract_tb(error.__traceback__)
+    own = [f for f in trace if os.path.abspath(f.filename) == os.path.abspath(shown)]
+    return f" ({shown}:{own[-1].lineno})" if own else ""
 
 
 if __name__ == "__main__":

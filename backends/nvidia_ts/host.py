@@ -1,7 +1,8 @@
 """Stands in for the GPU that a script's host part asks for, where there is none: enough for its kernels to be traced.
 
 The driver's functions succeed and answer 1, `HardwareInfo` answers for the architecture that is compiled for. torch,
-where it is installed, works on the CPU; where it is not, `.host_torch` stands in for it. Nothing is launched.
+where it is installed, works on the CPU (`.host_torch_cpu`); where it is not, `.host_torch` stands in for it. Nothing is
+launched.
 """
 
 from __future__ import annotations
@@ -11,10 +12,7 @@ import importlib.util
 import os
 from typing import Any
 
-ARCH = "CUTE_DSL_ARCH"
-DEFAULT_ARCH = "sm_100a"
-# Streaming multiprocessors (H100 and B200 data sheets): only grid sizes depend on them.
-MULTIPROCESSORS = {"sm_90": 132, "sm_100": 148}
+from .host_cuda import ARCH, DEFAULT_ARCH, multiprocessors
 
 
 def prepare() -> None:
@@ -24,11 +22,10 @@ def prepare() -> None:
         return
     _driver()
     if importlib.util.find_spec("torch") is None:
-        from . import host_torch
-
-        host_torch.install()
+        from . import host_torch as torch
     else:
-        _torch_on_cpu()
+        from . import host_torch_cpu as torch
+    torch.install()
 
 
 def finish() -> None:
@@ -63,8 +60,7 @@ def _driver() -> None:
 def _hardware() -> None:
     from cutlass.utils import HardwareInfo
 
-    arch = os.environ[ARCH].rstrip("af")
-    count = MULTIPROCESSORS.get(arch, MULTIPROCESSORS["sm_100"])
+    count = multiprocessors()
 
     def clusters(self: Any, cluster_size: int, stream: Any = None) -> int:
         return max(1, count // max(1, cluster_size))
@@ -83,35 +79,3 @@ def _launches() -> None:
     for cls in (JitCompiledFunction, JitExecutor, CudaDialectJitCompiledFunction):
         cls.__call__ = lambda self, *_, **__: None
         cls.run_compiled_program = lambda self, *_, **__: None
-
-
-def _torch_on_cpu() -> None:
-    """Lets the installed torch do on the CPU what is asked of a CUDA device."""
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    class OnCpu(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if getattr(function, "__name__", "") == "cuda":
-                return args[0]
-            moved = {k: "cpu" if k == "device" and _is_cuda(v) else v for k, v in (kwargs or {}).items()}
-            return function(*("cpu" if _is_cuda(a) else a for a in args), **moved)
-
-    def _is_cuda(value: Any) -> bool:
-        named = isinstance(value, str | torch.device)
-        return named and str(value).startswith("cuda")
-
-    OnCpu().__enter__()
-    for name in ("is_available", "synchronize", "init", "set_device", "empty_cache"):
-        setattr(torch.cuda, name, lambda *_, **__: True)
-    stream = type("Stream", (), {"cuda_stream": 0, "__enter__": lambda s: s, "__exit__": lambda s, *_: None})
-    for name in ("current_stream", "default_stream", "Stream", "stream"):
-        setattr(torch.cuda, name, lambda *_, **__: stream())
-    torch.cuda.get_device_capability = lambda *_, **__: _capability()
-    torch.cuda.device_count = lambda: 1
-    torch.cuda.current_device = lambda: 0
-
-
-def _capability() -> tuple[int, int]:
-    number = os.environ[ARCH].removeprefix("sm_").rstrip("af")
-    return int(number[:-1]), int(number[-1])

@@ -7,12 +7,15 @@ keeps its shape, what is compared is taken to be equal. Anything else of the mod
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 import types
 from math import prod
 from typing import Any
+
+from .host_cuda import Anything, answers
 
 CUDA_DEVICE = 2  # DLDeviceType kDLCUDA: nobody reads through the address
 ADDRESS = 1 << 20  # aligned to anything
@@ -76,38 +79,6 @@ class dtype:
 
 
 DTYPES = {name: dtype(name) for name in TYPES}
-
-
-class Anything:
-    """Accepts whatever is done with it."""
-
-    def __call__(self, *_: Any, **__: Any) -> Anything:
-        return self
-
-    def __getattr__(self, name: str) -> Anything:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __enter__(self) -> Anything:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        return None
-
-    def __int__(self) -> int:
-        return 0
-
-    __index__ = __int__
-
-    def __float__(self) -> float:
-        return 1.0
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Any:
-        return iter(())
 
 
 class Tensor:
@@ -323,6 +294,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         if module.__name__ == "torch":
             vars(module).update(_namespace())
+        elif module.__name__ == "torch.cuda":
+            vars(module).update(answers())
 
 
 def _namespace() -> dict[str, Any]:
@@ -363,3 +336,4 @@ def _namespace() -> dict[str, Any]:
 def install() -> None:
     """Makes ``import torch`` find this."""
     sys.meta_path.append(_Finder())
+    importlib.import_module("torch.cuda")  # an attribute of torch in any case

@@ -68,9 +68,15 @@ def import_script(
     lines, ended = _captured(request, time_limit)
     refused = next((line["refused"] for line in lines if "refused" in line), "")
     managers = [line for line in lines if "document" in line]
+    if ended.startswith("?"):
+        ended = "" if managers else f"builds no TaskManager of Task Scheduling; {ended[1:]}"
     if not managers:
         raise ImportRefused(f"{script}: {refused or ended or 'builds no TaskManager of Task Scheduling'}")
-    for line in [refused and f"a manager was left out: {refused}", ended]:
+    built = "a manager" if len(managers) == 1 else f"{len(managers)} managers"
+    for line in [
+        refused and f"a manager was left out: {refused}",
+        ended and f"after building {built}, it {ended}",
+    ]:
         if line:
             print(f"warpdraft: {script}: {line}", file=sys.stderr)
     return _named(_once([(line, loads(line["document"], line["source"])) for line in managers], found))

@@ -75,6 +75,17 @@ def test_one_of_several_and_what_differs(import_ts, tmp_path):
         ),
         ("import os\nos._exit(7)", "script.py: ended its process (exit code 7)"),
         ("def f(:", "script.py: raises SyntaxError"),
+        ("def f():\n    f()\nf()", "script.py: raises RecursionError: maximum recursion depth exceeded"),
+        ("import sys\nsys.exit('give a size')", "script.py: ends itself: give a size"),
+        (
+            "import subprocess, sys\nsubprocess.run([sys.executable, '-c', ''])",
+            "script.py: builds no TaskManager of Task Scheduling; it starts processes of its own",
+        ),
+        (
+            "from .other import build",
+            "script.py: raises ImportError: attempted relative import with no known parent package (script.py:1); it is "
+            "part of a package: give package.module:function",
+        ),
     ],
 )
 def test_scripts_that_fail(import_ts, tmp_path, text, message):
