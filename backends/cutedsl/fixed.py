@@ -36,8 +36,8 @@ FILES = (*PRELUDES, "selfcheck", "references", "watchdog", "profile", "jitter")
 WRAPPERS = {
     "profile": "stamped",
     "jitter": "delayed",
-}  # the decorator that a build puts on every operation ...
-UNWRAPPED = {"arm"}  # ... but not on what belongs to the operation before it
+}  # the decorator that a build puts on every operation
+UNDELAYED = {"arm"}  # belongs to the operation before it
 
 
 @cache
@@ -95,8 +95,8 @@ def operations(used: set[str], build: str = "") -> str:
     methods = {name: source for name, source in every.items() if name in used}
     text, ops = _operations(PRELUDES[0])
     if build in WRAPPERS:
-        wrapper = f"    @{WRAPPERS[build]}\n"
-        methods = {n: source if n in UNWRAPPED else wrapper + source for n, source in methods.items()}
+        wrapper, bare = f"    @{WRAPPERS[build]}\n", UNDELAYED if build == "jitter" else ()
+        methods = {n: source if n in bare else wrapper + source for n, source in methods.items()}
     if build:
         text, ops = _operations(build)
         own = {m.name: _segment(text, m) for m in _methods(ops)}

@@ -26,6 +26,7 @@ from .fixed import (
 from .module import BUILDS, Module
 from .printer import print_source
 from .roles import branches, drains
+from .rows import in_rows
 from .syntax import (
     Blank,
     Comment,
@@ -139,7 +140,10 @@ CONSTANTS = {
     "profile": (
         ("CTAS", "that have room for records"),
         ("STEPS", "occurrences of an op in a warp that have room"),
-        ("HEADER", "records of a warp before those of its ops"),
+        ("HEADER", "values of a warp before those of its ops"),
+        ("MOST", "readings that are written together"),
+        ("SILENT", "have no instruction of their own"),
+        ("LAYOUT", "rows of operations, while the kernel is traced"),
     ),
     "jitter": (
         ("SEEDS", "that a check runs"),
@@ -198,7 +202,7 @@ def _kernel(module: Module, name: str, decorator: str, body: tuple[Statement, ..
     ]
     parameters = tuple((a.name, expression(a.annotation)) for a in module.arguments)
     if module.build == "profile":
-        body = (*body, run("op.finish"))
+        body = (*in_rows(body), run("op.finish"))
     return Function(name, parameters, (*set_up, *body), expression(decorator))
 
 

@@ -13,7 +13,9 @@ from warpdraft.core.simulate.timeline import At
 from warpdraft.core.unroll import trip_count
 
 WRAP = 1 << 32  # the records hold the low word of the clock
-READY = 128  # cycles, clock reads included: a wait on a complete phase takes 94 or a little more (costs.py, [P])
+READY = (
+    160  # cycles, arming included: a wait on a complete phase takes 98 to 130 (a profile build on an H200)
+)
 BLOCKING = {
     OpKind.ACQUIRE,
     OpKind.WAIT,

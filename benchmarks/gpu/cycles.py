@@ -3,11 +3,9 @@
 Writes `cycles.json` beside this file; where names are given, only the schedules that begin so are measured anew.
 
 What `predict` is held against. Each schedule is a process of its own, which launches a profile build that keeps only the
-header of each warp's records (times of its start and end); the median of some launches is kept. A launch lasts from the
-first warp's start to the last one's end by the global timer, times the SM clock's rate in that launch. Data are normal.
-
-The clock is still read at each op, which slows down some schedules more than others: tiles of 128 columns by 15 to 25 %,
-ping-pong with tiles of 128 x 128, which is left out for that, by 31 to 45 % (`debug_builds.py`).
+header of each warp's records (times of its start and end), and no stamp of an op; the median of some launches is kept. A
+launch lasts from the first warp's start to the last one's end by the global timer, times the SM clock's rate in that launch.
+Data are normal.
 """
 
 from __future__ import annotations
@@ -48,6 +46,8 @@ FAMILY = (  # tile, cluster, form
     ((64, 256), (2, 1), "ping-pong"),
     ((64, 256), (1, 1), "ping-pong"),
     ((64, 192), (1, 2), "ping-pong"),
+    ((128, 128), (2, 1), "ping-pong"),
+    ((128, 128), (1, 1), "ping-pong"),
 )
 TILES = ((64, 64, 4), (64, 128, 4), (128, 64, 4), (128, 128, 8), (128, 192, 8), (256, 128, 8))  # m, n, warps
 TIMING = """
@@ -80,7 +80,8 @@ def documents() -> dict[str, Document]:
     found |= {f"persistent, {label}": edit(persistent) for label, edit in VARIANTS.items()}
     for tile, cluster, form in FAMILY:
         name = f"{form}, {tile[0]} x {tile[1]}, cluster {cluster[0]} x {cluster[1]}"
-        plan = Plan((*tile, 64), cluster, form == "ping-pong", form == "apart")
+        subtile = 32 if form == "ping-pong" and tile == (128, 128) else 64
+        plan = Plan((*tile, 64), cluster, form == "ping-pong", form == "apart", subtile=subtile)
         found[name] = family(plan, "gemm").document
     found["persistent, stages 2"] = SetPipeline("smem_ab", "stages", 2).apply(persistent)
     found["gemm, stages 2"] = SetPipeline("smem_ab", "stages", 2).apply(gemm)
@@ -93,7 +94,8 @@ def documents() -> dict[str, Document]:
 
 def measure(document: Document, lock: Path) -> list[float] | str:
     """Cycles at each of `SIZES`, or what went wrong."""
-    source = re.sub(r"(?m)^STEPS = .*$", "STEPS = 0", lower(document, build="profile"))
+    source = lower(document, build="profile").replace("    @stamped\n", "")
+    source = re.sub(r"(?m)^STEPS = .*$", "STEPS = 0", source)
     source = re.sub(r"(?m)^CTAS = .*$", "CTAS = 32768", source)
     source = source[: source.index('if __name__ == "__main__"')] + TIMING
     asked = [dict(zip("MNK", size, strict=True)) for size in SIZES]

@@ -75,7 +75,7 @@ SM90_COSTS = Costs(
     store_latency=670,  # [A] as a load's
     mma_issue=50,  # [P] four m64n256k16 with an idle pipe: 58
     mma_ahead=256,  # [P] issue blocks for 640 of 1039 cycles in the steady state, wait_group(0) then takes 745
-    mma_latency=216,  # [F] k-steps that wait for their own product at once: 64 x 64 x 64 in 496 cycles, 64 x 128 in 622
+    mma_latency=50,  # [F] k-steps that wait for their own product at once: 64 x 64 x 64 in 326 cycles, 64 x 128 in 463
     tensor_flop_per_cycle=4096,  # [W]
     group=4,  # [P] wait_group with nothing to wait for: 8 to 10, stamp included
     cp_async_latency=670,  # [A] as a bulk load's
@@ -87,13 +87,15 @@ SM90_COSTS = Costs(
 # tcgen05 on sm_100: the rate is that of cta_group::1 with m = 128 in NVIDIA's Blackwell tuning notes, twice that of an sm_90
 # SM [A], and each CTA of a pair has it. Bulk copies: NVIDIA's kernels of one CTA with tiles of 128 x 256 keep the tensor
 # core busy, for which 48 KiB must come in 512 cycles, 96 bytes a cycle; taken is the width of shared memory, 32 banks of 4
-# bytes [A]. A request for a tile takes as long as a bulk copy's latency [A]. All else is taken from sm_90 until it has been
-# measured [A]: nothing here has been, on a GPU of this kind.
+# bytes [A]. A request for a tile takes as long as a bulk copy's latency [A]. A product is seen through a commit's arrival on
+# an mbarrier, later than by a warp that waits for its own wgmma [A]. All else is taken from sm_90 until it has been measured
+# [A]: nothing here has been, on a GPU of this kind.
 SM100_COSTS = Costs(
     **{
         **{name: getattr(SM90_COSTS, name) for name in Costs.__slots__},
         "tensor_flop_per_cycle": 8192,
         "tma_bytes_per_cycle": 128,
+        "mma_latency": 216,
     }
 )
 

@@ -1,11 +1,13 @@
-"""Kernels of a user's own that hold a schedule: ``python own_kernel.py EXAMPLE.py FILE.ptx`` compiles one, without a GPU.
+"""Kernels of a user's own that hold a schedule: ``python own_kernel.py EXAMPLE.py FILE`` compiles one to FILE.ptx and
+FILE.cubin, without a GPU.
 
-Without FILE.ptx it runs a GEMM on the GPU, and ends with 1 where the result is wrong.
+Without FILE it runs a GEMM on the GPU, and ends with 1 where the result is wrong.
 """
 
 import os
 import runpy
 import sys
+from pathlib import Path
 
 os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
 
@@ -30,14 +32,19 @@ def own_kernel(manager):
 
 
 def compiled(manager):
-    """PTX of it."""
-    sizes = [(cute.sym_int(), cute.sym_int(divisibility=8)) for _ in manager.document.kernel.tensors]
-    rows = [
-        runtime.make_fake_compact_tensor(Float16, size, stride_order=(1, 0), assumed_align=16)
-        for size in sizes
+    """It, compiled; all tensors are of fp16, with rows contiguous."""
+    ranks = [len(tensor.shape) for tensor in manager.document.kernel.tensors]
+    tensors = [
+        runtime.make_fake_compact_tensor(
+            Float16,
+            (*(cute.sym_int() for _ in range(rank - 1)), cute.sym_int(divisibility=8)),
+            stride_order=tuple(reversed(range(rank))),
+            assumed_align=16,
+        )
+        for rank in ranks
     ]
-    kernel = cute.compile[cute.KeepPTX(True)](own_kernel(manager), rows, Int32(1), runtime.make_fake_stream())
-    return kernel.__ptx__
+    keep = cute.KeepPTX(True), cute.KeepCUBIN(True)
+    return cute.compile[keep](own_kernel(manager), tensors, Int32(1), runtime.make_fake_stream())
 
 
 def error(manager):
@@ -63,8 +70,9 @@ def main(example, target=None):
     manager = runpy.run_path(example)["build"]()
     if target is None:
         return 0 if error(manager) < 5e-4 else 1
-    with open(target, "w") as file:
-        file.write(compiled(manager))
+    kernel = compiled(manager)
+    Path(f"{target}.ptx").write_text(kernel.__ptx__)
+    Path(f"{target}.cubin").write_bytes(kernel.__cubin__)
     return 0
 
 

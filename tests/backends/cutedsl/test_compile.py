@@ -1,7 +1,11 @@
 """Every document compiles without a GPU, and the PTX holds what the document says."""
 
+import ast
 import importlib.util
+import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from math import prod
@@ -256,10 +260,51 @@ def test_a_profile_build_compiles_and_costs_no_registers(document):
     source = lower(document("persistent_gemm"), build="profile")
     compiled = compile_module(source)
     assert compiled.ptx.count("%globaltimer") == 2  # at the start and at the end of each warp
-    calls = [name for name in re.findall(r"\bop\.(\w+)\(", source) if name not in ("start", "finish", "arm")]
-    assert compiled.ptx.count("%clock") == 2 * len(calls) + 2
     assert (compiled.resources.registers, compiled.resources.stack_bytes) == (168, 0)
     assert compile_module(lower(document("tma_copy"), build="profile")).resources.stack_bytes == 0
+
+
+LAYOUT = """
+import json, runpy, sys
+module = runpy.run_path(sys.argv[1])
+module["build"]()
+rows = [(r.place, r.words, [op for op, *_ in r.ops], len(r.readings)) for r in module["LAYOUT"] if r.ops]
+print(json.dumps([rows, module["STEPS"], module["values_of_a_warp"]() - module["HEADER"]]))
+"""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ["gemm", "ping_pong_gemm", "residual_gemm", "blackwell_pair_gemm"])
+def test_each_op_of_a_profile_build_has_a_place_of_its_own(document, name, tmp_path):
+    source = lower(document(name), build="profile")
+    path = tmp_path / "kernel.py"
+    path.write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-c", LAYOUT, str(path)], capture_output=True, text=True, check=True
+    )
+    rows, steps, room = json.loads(done.stdout.splitlines()[-1])
+    calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call) and n.args]
+    called = [c.args[0].value for c in calls if ast.unparse(c.func).startswith("op.")]
+    assert {op for *_, ops, _ in rows for op in ops} == set(called)
+    assert all(readings <= words for _, words, _, readings in rows)
+    taken = [place + 4 * step + i for place, words, *_ in rows for step in range(steps) for i in range(words)]
+    assert len(taken) == len(set(taken)) and max(taken) < 2 * room
+
+
+def test_little_is_recorded_between_two_products(document):
+    """A warpgroup that multiplies alone has only some instructions' time there: see `profile`. Behind the loop, the turn is
+    handed on between two more readings."""
+    ptx = compile_module(lower(document("ping_pong_gemm"), build="profile")).ptx
+    multiply, behind, *_ = ptx.split("wgmma.fence.sync.aligned")[1].split("wgmma.wait_group.sync.aligned")
+    assert (multiply.count("%clock"), multiply.count("st.global")) == (1, 0)
+    assert behind.count("%clock64") == 2 + 2
+    assert Counter(re.findall(r"st\.global[.\w]*", behind)) == {"st.global.v4.b32": 1, "st.global.v2.b32": 1}
+
+
+def test_an_epilogue_divides_nothing(document):
+    """A correctly rounded division is a call, in the middle of the accumulator's registers."""
+    ptx = compile_module(document("residual_gemm")).ptx
+    assert "div.rn" not in ptx and "div.full" not in ptx and "rcp.approx" in ptx
 
 
 def test_names_of_tensors_may_clash_with_anything(document):

@@ -63,8 +63,8 @@ def test_a_profile_build_has_the_same_schedule(any_document):
     methods = {
         m.name: [ast.unparse(d) for d in m.decorator_list] for m in ops if isinstance(m, ast.FunctionDef)
     }
-    own = {name for name, decorators in methods.items() if "stamped" not in decorators} - {"arm"}
-    assert own == {"stamp", "start", "finish", "write"}
+    own = {name for name, decorators in methods.items() if "stamped" not in decorators}
+    assert own == {"start", "finish", "end_row", "write_row", "write_times", "write"}
     called = {
         n.attr
         for n in ast.walk(ast.parse(plain))
@@ -85,15 +85,21 @@ def test_a_jitter_build_has_the_same_schedule(any_document):
 
 
 def test_records_are_decoded():
-    text = definition("profile", "profile")
-    row = [10**12, (1 << 33) + 7, 10**12 + 500, 900, *(0 for _ in range(4))]
-    row[4 + 2] = (25 << 32) | 20  # op b, first occurrence
-    row[4 + 3] = ((2**32 - 1) << 32) | (2**32 - 5)
-    signed = [r - (1 << 64) if r >> 63 else r for r in row]
-    rows = [[[0] * 8, signed], [[0] * 8] * 2]
-    scope = {"NAME": "k", "OPS": ("a", "b"), "STEPS": 2, "HEADER": 4}
-    scope["device_records"] = lambda: mock.Mock(tolist=lambda: rows)
-    exec(text, scope)
+    """Two steps of room for each of two rows: of ops b and c (b has no reading of its own behind it), and of a alone."""
+    scope = {"NAME": "k", "OPS": ("a", "b", "c"), "STEPS": 2, "HEADER": 4, "MOST": 4}
+    exec(f"{definition('profile', 'Row')}\n\n{definition('profile', 'profile')}", scope)
+    wide, narrow = scope["Row"]([1, 2, 3]), scope["Row"]([4, 5])
+    wide.ops, narrow.ops = [("b", 0, 1), ("c", 1, 2)], [("a", 0, 1)]
+    wide.put_behind([])
+    narrow.put_behind([wide])
+    scope["LAYOUT"] = [wide, narrow, scope["Row"]()]
+    words = [0] * 24
+    words[8 + 4 : 8 + 7] = 2**32 - 5, 2**32 - 1, 3  # b and c, the second time
+    words[8 + 8 : 8 + 10] = 20, 25  # a, the first time
+    values = [10**12, (1 << 33) + 7, 10**12 + 500, 900]
+    values += [high << 32 | low for low, high in zip(words[8::2], words[9::2], strict=True)]
+    signed = [v - (1 << 64) if v >> 63 else v for v in values]
+    scope["device_records"] = lambda: mock.Mock(tolist=lambda: [[[0] * 12, signed], [[0] * 12] * 2])
     found = scope["profile"]({"M": 1})
     assert found["warps"] == [
         {
@@ -101,9 +107,33 @@ def test_records_are_decoded():
             "warp": 1,
             "globaltimer": [10**12, 10**12 + 500],
             "clock": [7, 900],
-            "ops": {"b": [[20, 25], [2**32 - 5, 2**32 - 1]]},
+            "ops": {
+                "b": [[0, 0], [2**32 - 5, 2**32 - 1]],
+                "c": [[0, 0], [2**32 - 1, 3]],
+                "a": [[20, 25], [0, 0]],
+            },
         }
     ]
+
+
+def test_rows_of_half_as_many_words_share_room():
+    scope = {"STEPS": 2, "MOST": 4}
+    exec(definition("profile", "Row"), scope)
+    rows = []
+    for readings in (2, 4, 2, 3, 1, 2):
+        rows.append(scope["Row"](range(readings)))
+        rows[-1].put_behind(rows[:-1])
+    assert [row.place for row in rows] == [0, 8, 2, 16, 24, 26]
+
+
+def test_rows_end_where_loops_and_branches_begin_and_at_the_end_of_blocks(document):
+    profiled = lower(document("ping_pong_gemm"), build="profile").splitlines()
+    ends = [i for i, line in enumerate(profiled) if line.strip() in ("op.end_row()", "op.write_row()")]
+    assert len(ends) > 20
+    for i in ends:
+        depth = [len(line) - len(line.lstrip()) for line in profiled[i : i + 2]]
+        begins = profiled[i + 1].strip().split()[0]
+        assert depth[1] < depth[0] or begins == ("if" if "write" in profiled[i] else "for")
 
 
 def test_a_watchdog_build_has_the_same_schedule(any_document):

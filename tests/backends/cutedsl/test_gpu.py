@@ -1,17 +1,19 @@
 """Exported kernels on a GPU: right for every size, right after every edit, and as fast as the library."""
 
+import re
+
 import pytest
 
 from warpdraft.assets.examples.hopper.gemm import gemm
 from warpdraft.assets.examples.hopper.plan import Plan
-from warpdraft.backends.cutedsl import Measurement, lower, run_sizes
+from warpdraft.backends.cutedsl import Measurement, lower, profile_module, read_records, run_sizes
 from warpdraft.core.document import OpKind
 from warpdraft.core.tree import ops_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
 
 
-# Ragged; smaller than one tile; K of one k tile, of less than a ring, of more; a CTA with several tiles.
+# Ragged; smaller than one tile; K of 8, of one k tile, of less than a ring, of more, of 65,536; a CTA with several tiles.
 SIZES = (
     {"M": 1000, "N": 1016, "K": 520},
     {"M": 8, "N": 8, "K": 8},
@@ -19,6 +21,7 @@ SIZES = (
     {"M": 4096, "N": 4096, "K": 64},
     {"M": 4096, "N": 4096, "K": 200},
     {"M": 1000, "N": 4104, "K": 4096},
+    {"M": 264, "N": 136, "K": 65536},
 )
 
 
@@ -56,8 +59,23 @@ FAMILY = {
     "split": Plan(tile=(128, 128, 64), splits=4),
     "epilogue": Plan(tile=(128, 128, 64), cluster=(1, 1), bias=True, activation="silu", residual=True),
     "bf16": Plan(dtype="bf16", bias=True, activation="gelu"),
+    "ping-pong, epilogue": Plan(
+        tile=(128, 128, 64),
+        cluster=(1, 1),
+        ping_pong=True,
+        subtile=32,
+        bias=True,
+        activation="silu",
+        residual=True,
+    ),
 }
-EVEN = ({"M": 1040, "N": 1024, "K": 528}, {"M": 16, "N": 16, "K": 16}, {"M": 144, "N": 2064, "K": 4112})
+EVEN = (
+    {"M": 1040, "N": 1024, "K": 528},
+    {"M": 16, "N": 16, "K": 16},
+    {"M": 128, "N": 128, "K": 64},
+    {"M": 144, "N": 2064, "K": 4112},
+    {"M": 272, "N": 144, "K": 65536},
+)
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -65,6 +83,22 @@ EVEN = ({"M": 1040, "N": 1024, "K": 528}, {"M": 16, "N": 16, "K": 16}, {"M": 144
 def test_the_family_is_right(name, build):
     """Multiples of 16 elements: rows and columns of every type are then multiples of 16 bytes."""
     assert_right(run_sizes(lower(gemm(FAMILY[name], name).document, build=build), EVEN, timing=False))
+
+
+@pytest.mark.parametrize("name", ["persistent_gemm", "ping_pong_gemm", "residual_gemm"])
+def test_a_profile_build_is_right_and_records_every_op(document, name):
+    made = document(name)
+    source = lower(made, build="profile")
+    found, records = profile_module(source, {"M": 1000, "N": 1016, "K": 520})
+    assert_right((found,))
+    sent = {op for op in re.findall(r'"([\w.]+)"', source.split("OPS = ")[1].splitlines()[0])}
+    sent = {op for op in sent if re.search(rf'op\.\w+\(\s*(#.*\s*)?"{re.escape(op)}"', source)}
+    assert {op for warp in records["warps"] for op in warp["ops"]} == sent
+    for warp in records["warps"]:
+        first, last = warp["clock"]
+        for begin, end in (pair for pairs in warp["ops"].values() for pair in pairs if any(pair)):
+            assert (begin - first) % 2**32 <= (end - first) % 2**32 <= (last - first) % 2**32
+    assert read_records(made, records).bars
 
 
 def test_a_batch_is_right():

@@ -1,5 +1,6 @@
 """A module refuses sizes below a symbol's minimum, or is not written where it could not; and says why a run failed."""
 
+import importlib.util
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,23 @@ def test_tiles_of_a_cta(document):
     with pytest.raises(EmulationError, match="tiles is 1; the kernel needs at least 2"):
         emulate(with_minimum(gemm, "tiles", 2), {"M": 128, "N": 512})
     assert emulate(with_minimum(gemm, "tiles", 2), {"M": 256, "N": 512}).verdict == "right"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="the CuTe DSL is not installed")
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ({"M": 0}, "M must be at least 1"),
+        ({"N": 0}, "N must be at least 1"),
+        ({"K": 0}, "k_tiles must be at least 1"),
+        ({"K": 12}, "rows of a must be a multiple of 8 elements"),
+        ({"N": 4}, "rows of c must be a multiple of 8 elements"),
+    ],
+)
+@pytest.mark.parametrize("name", ["persistent_gemm", "ping_pong_gemm"])
+def test_sizes_that_cannot_be_are_refused_before_anything_runs(document, name, sizes, message):
+    found = run_module(lower(document(name)), {"M": 128, "N": 128, "K": 64} | sizes)
+    assert found.state == "failed" and "error: {" in found.message and found.message.endswith(message)
 
 
 def test_what_the_module_cannot_know(document):

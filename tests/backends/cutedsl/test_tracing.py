@@ -11,6 +11,7 @@ import pytest
 import warpdraft.assets.examples
 from warpdraft.assets.examples import broken_deadlock, persistent_gemm
 from warpdraft.backends.cutedsl import ExportRefused, LoweringError, compile_module, export_module
+from warpdraft.backends.cutedsl.cubin import register_requests, resources
 from warpdraft.backends.cutedsl.tracing import Traced
 from warpdraft.core import ScheduleError
 
@@ -28,15 +29,21 @@ def instructions(ptx):
 
 @needs_dsl
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("example", ["persistent_gemm", "gemm", "tma_copy"])
-def test_the_instructions_of_the_exported_module(example, document, tmp_path):
-    target = tmp_path / "own.ptx"
-    command = [sys.executable, str(SCRIPT), str(EXAMPLES / f"{example}.py"), str(target)]
+@pytest.mark.parametrize(
+    "example", ["persistent_gemm", "gemm", "tma_copy", "hopper_gemm", "ping_pong_gemm", "residual_gemm"]
+)
+def test_the_instructions_and_registers_of_the_exported_module(example, document, tmp_path):
+    command = [sys.executable, str(SCRIPT), str(EXAMPLES / f"{example}.py"), str(tmp_path / "own")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
-    own, exported = target.read_text(), compile_module(export_module(document(example))).ptx
-    assert instructions(own) == instructions(exported)
+    own, cubin = (tmp_path / "own.ptx").read_text(), (tmp_path / "own.cubin").read_bytes()
+    exported = compile_module(export_module(document(example)))
+    assert instructions(own) == instructions(exported.ptx)
     assert "cp.async.bulk.tensor" in own and "mbarrier.try_wait.parity" in own
+    asked = {task.num_registers for task in document(example).tasks} - {0, None}
+    assert set(register_requests(cubin)) == set(register_requests(exported.cubin)) == asked
+    assert resources(cubin) == exported.resources
+    assert resources(cubin).stack_bytes == 0  # nothing is spilled
 
 
 def test_an_unsafe_schedule_is_refused():
