@@ -32,10 +32,18 @@ class Arrays:
         while len(chosen) > MOST:
             chosen = self._merged(near, width)
             width *= 1.6
-        columns = {name: [values[i] for i in chosen.tolist()] for name, values in self._columns.items()}
+        columns = self._columns_of(chosen)
         if len(chosen) < len(near):  # a merged bar is as wide as the place that it stands for
             columns["right"] = np.maximum(self._right[chosen], self._left[chosen] + width / 1.6).tolist()
         return columns
+
+    def wider(self, window: tuple[float, float], width: float) -> Columns:
+        """The columns of the bars that reach into ``window`` and are wider than ``width``."""
+        seen = (self._right > window[0]) & (self._left < window[1]) & (self._right - self._left > width)
+        return self._columns_of(np.flatnonzero(seen))
+
+    def _columns_of(self, chosen: np.ndarray) -> Columns:
+        return {name: [values[i] for i in chosen.tolist()] for name, values in self._columns.items()}
 
     def _merged(self, near: np.ndarray, width: float) -> np.ndarray:
         """The bars of at least ``width``, and the first of the narrower ones in each row and column of that width."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bokeh.core.property.descriptors import UnsetValueError
-from bokeh.events import RangesUpdate, SelectionGeometry
+from bokeh.events import SelectionGeometry
 from bokeh.models import Range1d
 from panel.io import state, unlocked
 
@@ -18,12 +18,14 @@ from .thinning import MARGIN, MOST, Arrays
 from .timeline import GAP, Columns, Drawing
 from .timeline_colors import ROW_PIXELS, THEMES
 from .timeline_layers import QUAD, Layers, put, sources
+from .timeline_runs import Runs
 from .timeline_ties import Places, Tie, tie_columns
 
 AXIS_PIXELS = 20
 LETTER = 5.6  # pixels that a letter of a bar's name is wide
 LETTER_HEIGHT = 9
-MOST_NAMES = 400
+MOST_NAMES = 200
+NAMED = 0.25  # of the window's width, on both sides, where bars have their names too: each name costs a frame 25 us
 MOST_ARROWS = 300
 PAUSE = 200  # milliseconds between two looks at what a moving window needs
 
@@ -40,13 +42,14 @@ class TimelineFigure:
         self._on_pick, self._on_measure = on_pick, on_measure
         self._drawing: Drawing | None = None
         self._arrays: dict[str, Arrays] = {}
+        self._runs: dict[str, Runs] = {}
         self._tasks: Mapping[str, int] = {}
         self._theme = "light"
         self._lit: frozenset[str] = frozenset()
         self._bad: Places = frozenset()
         self._ties: tuple[Tie, ...] = ()
         self._window: tuple[float, float] | None = None
-        self._sent: tuple[float, float] = (0.0, 0.0)
+        self._sent = self._painted = self._passed = (0.0, 0.0)
         self._words: Mapping[str, str] = {}
         self._named: tuple[float, float] = (0.0, 0.0)
         self._following = False
@@ -57,10 +60,9 @@ class TimelineFigure:
         self._both = (self._head, self._body)
         self.head, self.figure = self._head.figure, self._body.figure
         for part in (self.head, self.figure):
-            part.on_event(RangesUpdate, lambda event: self._moved(event.x0, event.x1))
             part.on_event(SelectionGeometry, self._measured)
-        # The minimap's box was dragged, or a key pressed.
-        self.x.on_change("end", lambda attr, old, new: self._moved(self.x.start, self.x.end))
+        for bound in ("start", "end"):  # either may stay at a limit
+            self.x.on_change(bound, lambda attr, old, new: self._moved(self.x.start, self.x.end))
         self.minimap = Minimap(self.x)
         self._sources["bars"].selected.on_change("indices", lambda attr, old, new: self._picked("bars"))
         self._sources["waits"].selected.on_change("indices", lambda attr, old, new: self._picked("waits"))
@@ -78,6 +80,10 @@ class TimelineFigure:
         same = self._drawing is not None and self._drawing.total == drawing.total
         self._drawing, self._tasks = drawing, colors
         self._arrays = {name: Arrays(getattr(drawing, name)) for name in ("bars", "waits", "stages")}
+        bars, waits, stages = drawing.bars, drawing.waits, drawing.stages
+        looks = {"bars": list(zip(bars["task"], bars["kind"], strict=True)), "stages": stages["state"]}
+        looks["waits"] = ["wait"] * len(waits["left"])
+        self._runs = {name: Runs(getattr(drawing, name), of) for name, of in looks.items()}
         end = max(1, drawing.total)
         self.x.bounds = (-0.01 * end, 1.02 * end)
         if not same:
@@ -186,22 +192,37 @@ class TimelineFigure:
         self._window = (float(low), float(high))
         if state.curdoc is None:
             self._follow()
-        elif not self._following:  # a wheel or a drag goes on: not at each of its steps
+        elif not self._following:
             self._following = True
-            state.curdoc.add_timeout_callback(self._follow, PAUSE)
+            state.curdoc.add_timeout_callback(self._pass, PAUSE)
+
+    def _pass(self) -> None:
+        """A wheel or a drag goes on: what is painted follows, what lies under the mouse once it rests."""
+        self._following = False
+        if self._window in (None, self._passed):
+            self._follow()
+            return
+        self._passed = self._window
+        if self._is_many() and not self._enough(self._painted):
+            with unlocked():
+                self._paint_bars(self._window)
+        self._name()
+        self._moved(*self._window)
 
     def _follow(self) -> None:
         """Send what the window needs."""
-        self._following = False
-        many = self._drawing is not None and any(a.number > MOST for a in self._arrays.values())
-        if many and not self._enough(*(self._window or (0.0, 1.0))):
+        if self._is_many() and not self._enough(self._sent):
             self._fill()
         else:
             self._name()
 
-    def _enough(self, low: float, high: float) -> bool:
-        """Whether what was sent last covers the window finely enough."""
-        first, last = self._sent
+    def _is_many(self) -> bool:
+        return any(arrays.number > MOST for arrays in self._arrays.values())
+
+    def _enough(self, sent: tuple[float, float]) -> bool:
+        """Whether what was sent for the window ``sent`` covers the present one finely enough."""
+        low, high = self._window or (0.0, 1.0)
+        first, last = sent
         width, margin = last - first, (last - first) * MARGIN * 0.8
         covered = low >= first - margin and high <= last + margin
         return covered and 0.7 * width <= high - low <= 1.4 * width
@@ -222,40 +243,48 @@ class TimelineFigure:
             self._send(window)
 
     def _send(self, window: tuple[float, float]) -> None:
-        drawing, colors = self._drawing, THEMES[self._theme]
-        assert drawing is not None
-        bars = self._arrays["bars"].within(window)
-        bars["fill"] = [
-            self._color(task, kind) for task, kind in zip(bars["task"], bars["kind"], strict=True)
-        ]
-        stages = self._arrays["stages"].within(window)
-        stages["fill"] = [colors["states"].get(state, colors["grid"]) for state in stages["state"]]
-        waits = self._arrays["waits"].within(window)
-        for columns in (bars, waits):
-            columns["text"] = [self._words.get(op, "") for op in columns["op"]]
-        put(self._sources, "bars", bars)
-        put(self._sources, "waits", waits)
-        put(self._sources, "stages", stages)
-        put(self._sources, "arrows", _arrows_within(drawing.arrows, window))
+        assert self._drawing is not None
+        columns = {name: arrays.within(window) for name, arrays in self._arrays.items()}
+        for name in ("bars", "waits"):
+            columns[name]["text"] = [self._words.get(op, "") for op in columns[name]["op"]]
+        for name, shown in columns.items():
+            put(self._sources, name, shown)
+        put(self._sources, "arrows", _arrows_within(self._drawing.arrows, window))
+        self._paint_bars(window)
         self._named = (0.0, 0.0)
         self._name()
         self._outline()
+
+    def _paint_bars(self, window: tuple[float, float]) -> None:
+        """Send the paths that are filled for ``window``."""
+        self._painted, colors = window, THEMES[self._theme]
+        paths = {name: runs.within(window) for name, runs in self._runs.items()}
+        (looks, bars), (states, stages) = paths["bars"], paths["stages"]
+        fills = [colors["states"].get(state, colors["grid"]) for state in states]
+        fills += [self._color(*look) for look in looks]
+        solid = {name: stages[name] + bars[name] for name in ("xs", "ys")}
+        put(self._sources, "solid", {**solid, "fill": fills})
+        put(self._sources, "hatched", paths["waits"][1])
 
     def _name(self) -> None:
         """Write its work into each bar of the window that is wide enough for it, and into columns what they hold."""
         low, high = self._window or (0.0, float(self._drawing.total if self._drawing else 1))
         first, last = self._named
-        if first <= low and high <= last and abs((last - first) / 3 - (high - low)) < 0.02 * (high - low):
+        if (
+            first <= low
+            and high <= last
+            and abs((last - first) / (1 + 2 * NAMED) - (high - low)) < 0.02 * (high - low)
+        ):
             return
         width = high - low
-        self._named = low - width, high + width
-        colors = THEMES[self._theme]
+        self._named = low - NAMED * width, high + NAMED * width
+        pixel, colors = width / self._pixels(), THEMES[self._theme]
         names: Columns = {"x": [], "y": [], "name": [], "ink": []}
-        for what, named in (("bars", _bar_name), ("stages", _stage_name)):
-            data = self._sources[what].data
+        for what, named in (("bars", self._bar_name), ("stages", _stage_name)) if self._arrays else ():
+            data = self._arrays[what].wider(self._named, 2 * LETTER * pixel)
             for i, (left, right) in enumerate(zip(data["left"], data["right"], strict=True)):
                 name, light = named(data, i)
-                if name and self._fits(name, left, right, width / self._pixels()):
+                if name and right - left > (len(name) * LETTER + 4) * pixel:
                     names["x"].append((left + right) / 2)
                     names["y"].append((data["top"][i] + data["bottom"][i]) / 2)
                     names["name"].append(name)
@@ -263,10 +292,10 @@ class TimelineFigure:
         few = len(names["x"]) <= MOST_NAMES
         put(self._sources, "names", names if few else {name: [] for name in names})
 
-    def _fits(self, name: str, left: float, right: float, pixel: float) -> bool:
-        """Whether a bar may be seen in the window, and is wide enough for its name."""
-        seen = right > self._named[0] and left < self._named[1]
-        return seen and right - left > (len(name) * LETTER + 4) * pixel
+    def _bar_name(self, data: Columns, i: int) -> tuple[str, bool]:
+        """What is written into a bar, and whether its colour is light."""
+        name = data["name"][i] or _short(self._words.get(data["op"][i], ""))
+        return name, data["kind"][i] == "in-flight"
 
     def _pixels(self) -> int:
         """How wide the figure is drawn; a guess before the browser has said so."""
@@ -306,11 +335,6 @@ class TimelineFigure:
             op = source.data["op"][source.selected.indices[0]]
             source.selected.indices = []
             self._on_pick(op)
-
-
-def _bar_name(data: Columns, i: int) -> tuple[str, bool]:
-    """What is written into a bar, and whether its colour is light."""
-    return data["name"][i] or _short(data["text"][i]), data["kind"][i] == "in-flight"
 
 
 def _stage_name(data: Columns, i: int) -> tuple[str, bool]:

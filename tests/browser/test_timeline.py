@@ -19,6 +19,44 @@ def timeline(editor):
     return editor
 
 
+BODY = """() => {
+  const figures = (view) => view.computed_renderer_views ? [view] : [...view.child_views ?? []].flatMap(figures);
+  const body = [...Bokeh.index.roots].flatMap(figures).find((view) => view.model.name === "warpdraft-timeline");
+  const { renderers, x_range } = body.model;
+  const data = renderers.map((r) => r.data_source.data).find((d) => d.op?.includes("%s"));
+  const box = body.canvas_view.el.getBoundingClientRect();
+  const of = (i) => [data.top[i], data.left[i] - data.right[i]];
+  const [at] = [...data.op.keys()].filter((i) => data.op[i] === "%s").sort((i, j) => of(i)[0] - of(j)[0] || of(i)[1] - of(j)[1]);
+  return { start: x_range.start, x: box.x + body.frame.x_scale.compute((data.left[at] + data.right[at]) / 2),
+    y: box.y + body.frame.y_scale.compute((data.top[at] + data.bottom[at]) / 2) };
+}"""
+
+
+def test_a_bar_is_found_under_the_mouse_and_follows_a_drag(timeline):
+    page = timeline.page
+    op = timeline.op("acc.mma").locator("xpath=ancestor::li[1]").get_attribute("data-id")
+    body = BODY.replace("%s", op)
+    place = page.evaluate(body)
+    tooltip = page.locator(".bk-Tooltip", has_text=op)
+    page.mouse.move(place["x"], place["y"])
+    tooltip.first.wait_for()
+    page.keyboard.press("w")
+    page.wait_for_timeout(600)
+    place = page.evaluate(body)
+    page.mouse.move(place["x"], place["y"])
+    page.mouse.down()
+    page.mouse.move(place["x"] - 60, place["y"], steps=6)
+    page.wait_for_function(f"(before) => ({body})().start > before", arg=place["start"])
+    assert tooltip.count() == 0 or not tooltip.first.is_visible()
+    page.mouse.up()
+    page.wait_for_timeout(600)
+    place = page.evaluate(body)
+    page.mouse.move(place["x"] + 1, place["y"])
+    tooltip.first.wait_for()
+    page.mouse.click(place["x"], place["y"])
+    page.locator(f".warpdraft li[data-id='{op}'][aria-selected='true']").wait_for()
+
+
 def test_search_walks_the_matches(timeline):
     page = timeline.page
     timeline.press("t")

@@ -3,6 +3,7 @@
 import { render as draw } from "preact";
 import { watchConnection } from "./connection.jsx";
 import { Editor } from "./editor.jsx";
+import { followTheHand } from "./frames.js";
 import page from "../../../../assets/styles/page.css";
 import theme from "../../../../assets/styles/theme.css";
 import layout from "../../../../assets/styles/layout.css";
@@ -55,7 +56,7 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-export function render({ model }) {
+export function render({ model, view }) {
   const root = document.createElement("div");
   root.className = "warpdraft";
   root.tabIndex = -1;
@@ -122,6 +123,7 @@ export function render({ model }) {
   timeline.element = model.get_child("timeline");
   timeline.minimap = model.get_child("minimap");
   timeline.head = model.get_child("head");
+  followTheHand(view);
   show(); // at once: what is embedded must have its place when this returns
   model.send_msg({ type: "hello" });
   setTimeout(() => watchConnection(() => { lost = true; redraw(); }));
