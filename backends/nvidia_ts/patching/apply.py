@@ -55,7 +55,7 @@ def _read(script: str) -> str:
     except OSError as error:
         raise CannotPatch(f"{script}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise CannotPatch(f"{script}: is not UTF-8 text") from None
+        raise CannotPatch(f"{script}: is not UTF-8 text; save it as UTF-8") from None
 
 
 def _manager_of(path: str, arguments: Sequence[str], document: Document, script: str) -> Document:

@@ -30,8 +30,7 @@ class Headers:
         new = self._changed_header(statement, old, node)
         comments = self.script.lines[statement.first - 1 : statement.node.lineno - 1]
         item = statement.node.items[0]  # type: ignore[attr-defined]
-        rest = self.script.lines[header_end(statement.node) - 1]  # type: ignore[arg-type]
-        rest = rest[(item.optional_vars or item.context_expr).end_col_offset :].rstrip()
+        rest = self.script.behind(item.optional_vars or item.context_expr)
         behind = f"  {rest[rest.index('#') :]}" if "#" in rest else ""
         return [*comments, f"{self._indent(statement)}{new}{behind}\n"]
 
@@ -101,7 +100,7 @@ class Headers:
         return f"{loop}.{node.kind.value}()"
 
     def _indent(self, statement: Statement) -> str:
-        return " " * statement.node.col_offset
+        return self.script.indent(statement.node)
 
     def _at(self, statement: Statement) -> str:
         return self.script.at(statement.node.lineno)

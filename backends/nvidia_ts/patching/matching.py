@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -65,9 +66,9 @@ class Script:
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
-        self.lines = text.splitlines(keepends=True)
+        self.lines = list(io.StringIO(text, newline=""))  # as Python counts them: a form feed ends none
         try:
-            self.tree = ast.parse(text, path)
+            self.tree = ast.parse(text.removeprefix("\ufeff"), path)
         except SyntaxError as error:
             raise CannotPatch(f"{path}:{error.lineno}: {error.msg}") from None
         self.functions = [
@@ -79,6 +80,15 @@ class Script:
     def at(self, line: int) -> str:
         """ "gemm.py:12"."""
         return f"{self.path}:{line}"
+
+    def indent(self, node: ast.stmt | ast.expr) -> str:
+        """What stands in front of ``node`` in its line."""
+        return self.lines[node.lineno - 1].encode()[: node.col_offset].decode()
+
+    def behind(self, node: ast.stmt | ast.expr) -> str:
+        """What stands behind ``node`` in its last line."""
+        line = self.lines[(node.end_lineno or node.lineno) - 1]
+        return line.encode()[node.end_col_offset :].decode().rstrip()
 
     def source(self, node: ast.AST) -> str:
         """The text of ``node``."""

@@ -20,7 +20,6 @@ from .matching import (
     walk_statements,
 )
 
-INDENT = "    "
 WIDTH = 100
 
 
@@ -38,6 +37,10 @@ class Rewriter(Headers):
         self.needed = self._needed()
         self.kept = {n.id for n in self.now.values() if isinstance(n, Op) and self._kept(n, self.needed)}
         self.written: set[int] = set()
+        outer = script.indent(matched.function)
+        self.step = (
+            self._indent(matched.body[0]).removeprefix(outer) or " " * 4
+        )  # how far blocks are indented
 
     def lines(self) -> tuple[int, int, list[str]]:
         """The lines from ``first`` to ``last`` of the script, and what stands there from now on."""
@@ -138,10 +141,13 @@ class Rewriter(Headers):
         inner = visible(node.body)
         for statement, members in self._by_block(node, inner):
             if statement is None:
-                lines += [f"{indent}with {self.header(node)}:\n", *self.block(members, indent + INDENT, ())]
+                lines += [
+                    f"{indent}with {self.header(node)}:\n",
+                    *self.block(members, indent + self.step, ()),
+                ]
                 continue
             self.written.add(id(statement))
-            deeper = self._indent(statement.body[0]) if statement.body else indent + INDENT
+            deeper = self._indent(statement.body[0]) if statement.body else indent + self.step
             own = self._indent(statement)
             header = self._header_lines(statement, node)
             body = self.block(members, indent + deeper[len(own) :], statement.body)
@@ -269,7 +275,7 @@ class Rewriter(Headers):
     # -- text -----------------------------------------------------------------------------------------------------------
     def _comment(self, statement: Statement) -> str:
         """The comment behind a statement."""
-        rest = self.script.lines[statement.last - 1].rstrip("\n")[statement.node.end_col_offset :]
+        rest = self.script.behind(statement.node)
         return f"  {rest.strip()}" if rest.strip().startswith("#") else ""
 
 

@@ -14,9 +14,11 @@ from typing import Any
 from warpdraft.core import PipelineConfig
 from warpdraft.core.document import Document, Pipeline, Resource, Source, Task
 from warpdraft.core.equality import without_positions
+from warpdraft.core.python_text import literal
 
 from ..writing.resources import PARAMETERS
 from .matching import CannotPatch, Script, called, same_file, visible, visible_ops
+from .renaming import renamed_back
 from .rewriting import Rewriter
 
 TASK_NUMBERS = {"warp_idx": 2, "num_warps": 3, "num_registers": None}  # with the place among the arguments
@@ -34,14 +36,23 @@ Edit = tuple[int, int, int, int, str]  # from line, column to line, column: new 
 def patched(path: str, text: str, before: Document, after: Document) -> str:
     """The text of script ``path`` such that it builds ``after``, where it builds ``before`` now. Raises CannotPatch."""
     script = Script(path, text)
+    after, names = renamed_back(before, after)
     blocks = dict(_functions(script, before, after))
     edits = [*_task_edits(script, before, after), *_pipeline_edits(script, before, after)]
+    edits += [_name_edit(script, item, new) for item, new in names]
     _check_rest(before, after)
     lines = _with_edits(script.lines, edits)
     for (first, last), new in sorted(blocks.items(), reverse=True):
         lines[first - 1 : last] = new
-    joined = "".join(lines)
-    return joined.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else joined
+    return "".join(_ended(lines, script))
+
+
+def _ended(lines: list[str], script: Script) -> Iterator[str]:
+    """``lines`` with the line ends of the script."""
+    known, crlf = set(script.lines), sum(line.endswith("\r\n") for line in script.lines)
+    end = "\r\n" if 2 * crlf > len(script.lines) else "\n"
+    for line in lines:
+        yield line if line in known or not line.endswith("\n") else line.rstrip("\r\n") + end
 
 
 # -- schedule functions -----------------------------------------------------------------------------------------------------
@@ -77,7 +88,7 @@ def _pairs(before: Document, after: Document) -> list[tuple[Task, Task]]:
     if names != [t.name for t in after.tasks]:
         changed = sorted(set(names) ^ {t.name for t in after.tasks}) or names
         raise CannotPatch(
-            f"{', '.join(changed)}: tasks are added, removed, renamed and reordered in the script by hand"
+            f"{', '.join(changed)}: tasks are added, removed and reordered in the script by hand"
         )
     return list(zip(before.tasks, after.tasks, strict=True))
 
@@ -198,11 +209,7 @@ def _number(script: Script, made: ast.Call, name: str, place: int | None, value:
     if found is None and place is not None and place < len(made.args):
         found = made.args[place]
     if found is None:
-        last = max(
-            [*made.args, *(k.value for k in made.keywords)],
-            key=lambda a: (a.end_lineno or 0, a.end_col_offset or 0),
-        )
-        return (*_end(last), *_end(last), f", {name}={value!r}")
+        return _added(script, made, f"{name}={value!r}")
     if isinstance(found, ast.Name):
         found = _constant(script, found) or found
     if not isinstance(found, ast.Constant):
@@ -210,6 +217,30 @@ def _number(script: Script, made: ast.Call, name: str, place: int | None, value:
             f"{script.at(found.lineno)}: {what} is {script.source(found)}, not a number; change what it stands for by hand"
         )
     return (found.lineno, found.col_offset, *_end(found), repr(value))
+
+
+def _added(script: Script, made: ast.Call, text: str) -> Edit:
+    """The edit that gives ``made`` one more argument."""
+    given = [*made.args, *(k.value for k in made.keywords)]
+    if not given:
+        raise CannotPatch(
+            f"{script.at(made.lineno)}: {script.source(made)} is given no {text}; add it by hand"
+        )
+    last = max(given, key=_end)
+    return (*_end(last), *_end(last), f", {text}")
+
+
+def _name_edit(script: Script, item: Task | Resource, new: str) -> Edit:
+    """The edit that calls a task or resource ``new`` where it is made."""
+    made = _call_at(script, item.source, item.name)
+    found = next((k.value for k in made.keywords if k.arg == "name"), None)
+    if found is None:
+        return _added(script, made, f"name={literal(new)}")
+    if not isinstance(found, ast.Constant) or found.value != item.name:
+        raise CannotPatch(
+            f"{script.at(found.lineno)}: the name of {item.name} is {script.source(found)}, not the text; change it by hand"
+        )
+    return (found.lineno, found.col_offset, *_end(found), literal(new))
 
 
 def _constant(script: Script, name: ast.Name) -> ast.Constant | None:

@@ -2,6 +2,7 @@
 like Task Scheduling's, so that none of this needs it; `test_patch_script` does."""
 
 import difflib
+import re
 import runpy
 from dataclasses import replace
 
@@ -259,13 +260,6 @@ def test_all_of_a_block_goes(case):
     assert "with_comment = 3  # stays" in text and "# the end of the loop" in text and "smem.wait" not in text
 
 
-def test_line_ends_are_kept(tmp_path):
-    case = Case(tmp_path)
-    case.text = SCRIPT.replace("\n", "\r\n")
-    new = case.patch(body(case.before, "use", lambda b: [Op("use.x", OpKind.TRY_WAIT, "smem"), *b]))
-    assert new.count("\n") == new.count("\r\n") == SCRIPT.count("\n") + 1
-
-
 @pytest.mark.parametrize(
     "old, new, edit, expected",
     [
@@ -315,8 +309,6 @@ def test_what_cannot_be_rewritten(tmp_path, old, new, edit, expected):
 
     def change(b):
         return (replace(b[0], stop=16),) if edit else (replace(b[0], body=b[0].body[:-1]),)
-
-    import re
 
     assert re.search(expected, case.refused(in_task(case.before, "use", change)))
 
