@@ -105,6 +105,7 @@ def _check_result(script: str, text: str, arguments: Sequence[str], document: Do
         with contextlib.suppress(OSError):
             os.unlink(name)
     if not equal_schedules(replace(found, name=document.name), document):
+        what = difference(document, replace(found, name=document.name))
         raise CannotPatch(
-            f"{script}: the changed script would not build {document.name} as it was edited; change it by hand"
+            f"{script}: the changed script would not build {document.name} as it was edited: {what}; change it by hand"
         )

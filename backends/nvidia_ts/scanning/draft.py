@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warpdraft.core.document import Document, Engine, Op, OpKind, Resource, Source, Space, Token, Work
-from warpdraft.core.tree import ops_of
+from warpdraft.core.document import Document, Engine, Op, OpKind, Resource, Source, Space, Task, Token, Work
+from warpdraft.core.tree import find_resource, ops_of
 
 from .. import annotations as file
 from .instructions import Access, Raw, Sync
 from .scan import BodyScan, Seen
 
 BARRIERS = (OpKind.BARRIER_SYNC, OpKind.BARRIER_ARRIVE)
+READ_VIEWS = {Engine.TCGEN05, Engine.TCGEN05_CP, Engine.WGMMA, Engine.BULK_STORE}
 WAITS = (OpKind.GROUP_WAIT, OpKind.GROUP_WAIT_READ)
 
 
@@ -38,9 +39,9 @@ def draft(scans: Iterable[BodyScan], documents: Iterable[Document], folder: str 
         for resource in document.resources:
             for work in resource.works:
                 key = f"{resource.name}.{work.name}"
-                body = by_name.get((resource.cls.rpartition(":")[2].rpartition(".")[2], work.name))
+                body = by_name.get((class_of(resource), work.name))
                 if body is not None and key not in made.annotations.works:
-                    _Work(made, document, resource, work, body, folder).write(key)
+                    _Work(made, document, resource, work, body, folder, by_name).write(key)
     return made
 
 
@@ -54,6 +55,7 @@ class _Work:
     work: Work
     body: BodyScan
     folder: str
+    bodies: Mapping[tuple[str, str], BodyScan]
     undecided: list[str] = field(default_factory=list)
 
     def write(self, key: str) -> None:
@@ -69,15 +71,44 @@ class _Work:
         )
         if self.body.auxiliary and not (sync or accesses or self.undecided):
             return
+        view = not accesses and not self.undecided and self.is_view()
         self.made.annotations.works[key] = file.WorkAnnotation(
-            engine=engine, sync=sync, undecided=tuple(dict.fromkeys(self.undecided))
+            engine=None if view else engine,
+            sync=sync,
+            view=view,
+            undecided=tuple(dict.fromkeys(self.undecided)),
         )
         self.made.notes[key] = tuple(dict.fromkeys(notes))
+
+    def is_view(self) -> bool:
+        """Whether what it returns goes to tensor cores and bulk stores alone: it stands for the stage, and they read it."""
+        if self.work.role != "consumer" or self.work.auxiliary or not self.has_bytes():
+            return False
+        engines = [self.engines_given(name) for t, o in self.calling() for name in o.results]
+        return bool(engines) and all(of and of <= READ_VIEWS for of in engines)
+
+    def engines_given(self, token: str) -> set[Engine]:
+        """The engines of the works that are given ``token``."""
+        found: set[Engine] = set()
+        for op in (o for t in self.document.tasks for o in ops_of(t)):
+            if Token(token) not in dict(op.args).values():
+                continue
+            resource = find_resource(self.document, op.target)
+            body = self.bodies.get((class_of(resource), op.work)) if resource else None
+            own = {s.what.engine for s in body.seen if isinstance(s.what, Access)} if body else set()
+            found |= own or {Engine.WARP}
+        return found
 
     def engine(self, accesses: Sequence[Seen]) -> Engine | None:
         """The engine that executes the body's accesses."""
         found = list(dict.fromkeys(s.what.engine for s in accesses if s.what.engine is not Engine.WARP))
         stores = [s for s in accesses if s.what.stores]
+        by_threads = self.resource.pipeline is not None and self.resource.pipeline.type.startswith("Async")
+        if found == [Engine.TMA] and by_threads and len(accesses) > 1 and self.work.role == "producer":
+            self.undecided.append(
+                "bulk copies and accesses of threads, on a pipeline that threads fill: this says warp"
+            )
+            return Engine.WARP
         if found and stores:
             found.insert(0, Engine.WARP)
         if len(found) > 1:
@@ -93,7 +124,7 @@ class _Work:
 
     def unknown_bytes(self, engine: Engine | None) -> None:
         """Say where the default of which bytes are touched may be wrong."""
-        ops = [(t, o) for t in self.document.tasks for o in ops_of(t) if self.calls(o)]
+        ops = self.calling()
         if engine in (Engine.WARP, Engine.CP_ASYNC) and self.work.role == "producer" and self.has_bytes():
             if any(t.num_warps > 1 for t, _ in ops):
                 self.undecided.append("which bytes each warp writes (assumed: equal slices of the stage)")
@@ -108,9 +139,11 @@ class _Work:
         """Whether the resource has memory that the check looks at."""
         return self.resource.space in (Space.SMEM, Space.TMEM) or self.resource.pipeline is not None
 
-    def calls(self, op: Op) -> bool:
-        """Whether ``op`` calls this work."""
-        return op.kind is OpKind.WORK and (op.target, op.work) == (self.resource.name, self.work.name)
+    def calling(self) -> list[tuple[Task, Op]]:
+        """The ops that call this work, each with its task."""
+        called = self.resource.name, self.work.name
+        every = ((t, o) for t in self.document.tasks for o in ops_of(t))
+        return [(t, o) for t, o in every if o.kind is OpKind.WORK and (o.target, o.work) == called]
 
     # -- synchronisation --------------------------------------------------------------------------------------------
     def syncs(self, accesses: Sequence[Seen]) -> Iterator[file.Sync]:
@@ -187,6 +220,11 @@ class _Work:
     def via(self, seen: Seen) -> str:
         """The calls that lead to an instruction."""
         return "".join(f", called at {self.place(v)}" for v in seen.via)
+
+
+def class_of(resource: Resource) -> str:
+    """The name of the class of ``resource`` alone."""
+    return resource.cls.rpartition(":")[2].rpartition(".")[2]
 
 
 def _routed(op: Op) -> bool:

@@ -175,3 +175,44 @@ def test_inline_ptx():
     assert in_ptx(load) == [(Access(Engine.TMA), None)]
     assert isinstance(in_ptx("mbarrier.arrive.shared::cta.b64 _, [a];")[0][0], Raw)
     assert in_ptx("add.s32 %r1, %r2, %r3;") == []
+
+
+def test_what_tensor_cores_are_given_stands_for_the_stage(scans):
+    """A work that reads nothing itself is a view where only tensor cores take what it returns, and no read of threads."""
+
+    def drafts(user):
+        of = {(s.cls, s.work): s for s in scans}
+        ring = Work("describe", "consumer", returns=("d",))
+        user_of = Resource("acc", Space.TMEM, works=(Work(user[1], "producer"),), cls=f"kernel:{user[0]}")
+        body = (
+            Op("t.1", OpKind.WORK, "ring", "describe", results=("d",)),
+            Op("t.2", OpKind.WORK, "acc", user[1], (("tile", Token("d")),)),
+        )
+        smem = Resource("ring", Space.SMEM, Pipeline(2), works=(ring,), cls="kernel:SmemA")
+        known = Document("d", resources=(smem, user_of), tasks=(Task("t", 0, 1, body),))
+        describe = replace(of["SmemA", "read"], work="describe", seen=[])
+        return draft([*scans, describe], [known], str(BODIES)).annotations.works["ring.describe"]
+
+    assert drafts(("Accumulator", "umma")).view and drafts(("Accumulator", "mma")).view
+    read = drafts(("SmemA", "read"))
+    assert not read.view and read.engine == "warp"
+
+
+def test_threads_beside_copies_on_a_pipeline_of_threads(scans):
+    """A body has both, and a compile-time condition chooses: the type of the pipeline says which."""
+    of = {(s.cls, s.work): s for s in scans}
+    both = replace(
+        of["SmemA", "load_by_primitive"],
+        seen=[*of["SmemA", "load_by_primitive"].seen, *of["SmemA", "read"].seen],
+    )
+    ring = Resource(
+        "ring",
+        Space.SMEM,
+        Pipeline(2, "AsyncAsync"),
+        works=(Work("load_by_primitive", "producer"),),
+        cls="kernel:SmemA",
+    )
+    body = (Op("t.1", OpKind.WORK, "ring", "load_by_primitive"),)
+    known = Document("d", resources=(ring,), tasks=(Task("t", 0, 1, body),))
+    work = draft([both], [known], str(BODIES)).annotations.works["ring.load_by_primitive"]
+    assert work.engine == "warp" and "on a pipeline that threads fill" in work.undecided[0]
