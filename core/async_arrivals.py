@@ -45,13 +45,15 @@ def _note(run: Execution, w: int, j: int, e: Event) -> None:
 
 def committed(run: Execution, w: int, j: int, base: Clock) -> bool:
     """Whether commit ``j`` of stream ``w`` is known to have arrived, as it has on all its barriers at once."""
+    return any(base[run.n + b] >= done for b, done in arrivals_of(run, w, j))
+
+
+def arrivals_of(run: Execution, w: int, j: int) -> Iterator[tuple[int, int]]:
+    """Where commit ``j`` of stream ``w`` arrives: barrier, and generations complete once it has."""
     for key in ((w, None, False), (w, COPIES, False), (w, COPIES, True)):
         commits = run.commits.get(key, ())
         for place in range(_first_behind(commits, j - 1), _first_behind(commits, j)):
-            _, b, done = commits[place]
-            if base[run.n + b] >= done:
-                return True
-    return False
+            yield commits[place][1:]
 
 
 def covering(run: Execution, x: Record | Note) -> Iterator[tuple[int, int]]:

@@ -6,11 +6,14 @@ the barrier that it speaks of. What all of these know already makes no differenc
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 from .document import Op, OpKind, Task
-from .footprints import stage_bytes
+from .footprints import stage_bytes, tracked
 from .machine import Machine
-from .program import Program
-from .tree import walk
+from .program import Barrier, Program
+from .tree import ops_of, walk
 
 CLUSTERS = (
     OpKind.CLUSTER_SYNC,
@@ -19,16 +22,68 @@ CLUSTERS = (
 )  # on the cluster's barrier, which has no name
 
 
-def audiences(machine: Machine, program: Program) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """The streams that may compare values of each stream's component, and of each barrier's."""
+class Askers(NamedTuple):
+    """The streams that may touch, or share bytes with, each resource (all, one that is not named), and those with events at
+    each barrier, or at another stage of its side; and the ``ops`` of each stream that show it."""
+
+    resources: dict[str, frozenset[int]]
+    barriers: list[frozenset[int]]
+    ops: list[frozenset[str]]
+
+
+class Audience(NamedTuple):
+    """The streams that may compare what is known of each stream, and of each barrier; and who may ask at all."""
+
+    streams: list[frozenset[int]]
+    barriers: list[frozenset[int]]
+    askers: Askers
+
+
+def audience_of(machine: Machine, program: Program) -> Audience:
+    """That of ``program``, or of any other one of ``machine``: streams may do whatever their tasks can."""
     things = {t.name: _things(machine, t) for t in machine.document.tasks}
     by_stream = [things[s.task] for s in program.streams]
-    streams = [frozenset(w for w, other in enumerate(by_stream) if own & other) for own in by_stream]
-    barriers = [
-        frozenset(w for w, own in enumerate(by_stream) if barrier.resource in own)
-        for barrier in program.barriers
+    noted = {t.name for t in machine.document.tasks if any(o.id in machine.noted for o in ops_of(t))}
+    everyone = frozenset(range(len(by_stream)))
+    streams = [
+        everyone if s.task in noted else frozenset(w for w, other in enumerate(by_stream) if own & other)
+        for s, own in zip(program.streams, by_stream, strict=True)
     ]
-    return streams, barriers
+    touching = _by_name(machine, by_stream)
+    # phases tell of the works before a commit, wherever these are
+    barriers = [
+        frozenset().union(*(streams[w] for w in touching.get(b.resource, ()))) for b in program.barriers
+    ]
+    asking = [touching.get(b.resource, everyone) for b in program.barriers]
+    return Audience(streams, barriers, Askers(touching, asking, []))
+
+
+def askers_of(machine: Machine, programs: Sequence[Program]) -> Askers:
+    """Those of programs whose streams do nothing but what those of ``programs`` do."""
+    touched: list[frozenset[str]] = []
+    ops: list[frozenset[str]] = []
+    sides: dict[tuple, set[int]] = {}
+    for w, streams in enumerate(zip(*(p.streams for p in programs), strict=True)):
+        events = {(e.op, e.barrier, e.also, e.accesses) for s in streams for e in s.events}
+        for b in {b for _, first, also, _ in events for b in (first, *also) if b >= 0}:
+            sides.setdefault(_side(machine.barriers[b]), set()).add(w)
+        touched.append(_with_aliases(machine, {a.resource for *_, accesses in events for a in accesses}))
+        ops.append(frozenset(op for op, *_ in events))
+    barriers = [frozenset(sides.get(_side(b), ())) for b in machine.barriers]
+    return Askers(_by_name(machine, touched), barriers, ops)
+
+
+def _side(barrier: Barrier) -> tuple:
+    return barrier.kind, barrier.resource, barrier.side, barrier.cta
+
+
+def _by_name(machine: Machine, by_stream: Sequence[frozenset[str]]) -> dict[str, frozenset[int]]:
+    if machine.judged.allocated:  # whoever frees tensor memory touches what lies there
+        return {}
+    return {
+        name: frozenset(w for w, own in enumerate(by_stream) if name in own)
+        for name in frozenset().union(*by_stream)
+    }
 
 
 def _things(machine: Machine, task: Task) -> frozenset[str]:
@@ -38,6 +93,12 @@ def _things(machine: Machine, task: Task) -> frozenset[str]:
         if isinstance(node, Op) and (node.target or node.kind in CLUSTERS):
             found.add(node.target)
             found |= {v for _, v in node.args if isinstance(v, str)}
+    found -= {r.name for r in machine.document.resources if not tracked(r)}
+    return _with_aliases(machine, found)
+
+
+def _with_aliases(machine: Machine, names: Iterable[str]) -> frozenset[str]:
+    found = set(names)
     ids = {b.id for b in machine.document.barriers if b.name in found}
     found |= {b.name for b in machine.document.barriers if b.id in ids}
     for name in list(found):

@@ -25,6 +25,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from . import meetings
+from .audience import Askers, askers_of
 from .cuts import Cut, Uses, chain, cuts_in_order
 from .forks import Unforeseen, dissolve, extended, foresee, fork, heir, prepared
 from .frontier import Frontier, amounts
@@ -34,6 +35,7 @@ from .machine import Machine
 from .pieces import PieceWalk, samples
 from .run import Run
 from .shift import same
+from .subsumption import covers
 from .sweep import Paused
 
 EVENTS = 150_000  # executed in one closure
@@ -81,6 +83,23 @@ class State:
         return bool(e.stopped or e.incidents or e.races.found)
 
 
+class Foreseen(NamedTuple):
+    """An execution before its first event, what its streams may do, and who asks for what."""
+
+    execution: Paused
+    uses: Uses
+    askers: Askers
+
+
+def foreseen(
+    machine: Machine, joints: Joints, growth: Growth, values: dict[str, int], deadline: float
+) -> Foreseen:
+    """What executions are prepared for that do nothing but what those at ``values`` do."""
+    programs = list(samples(machine, joints, growth, values))
+    execution = prepared(machine, programs, machine.judged, deadline)
+    return Foreseen(execution, Uses(machine, programs[0]), askers_of(machine, programs))
+
+
 @dataclass(slots=True)
 class Closure:
     """Explores the states of ``machine``'s schedule at ``values`` of all symbols but those of the ``joints``. ``judge`` gets
@@ -94,8 +113,7 @@ class Closure:
     judge: Callable[[Run, bool], bool]
     deadline: float
     different: set[str] = field(default_factory=set)
-    foreseen: Paused | None = None  # an execution before its first event, from a closure at other values,
-    uses: Uses | None = None  # and what its streams may do
+    foreseen: Foreseen | None = None  # at other values
     events: int = 0
     longest: dict[str, tuple[Joint, int]] = field(
         default_factory=dict
@@ -155,7 +173,7 @@ class Closure:
         choice = tuple(sorted(item for item in state.choice.items() if item[0] not in joint.keys))
         key = tuple(turns), choice, places, left, amounts(state.execution)
         alike = self.known.setdefault(key, [])
-        if any(self._same(other, state) for other in alike):
+        if any(self._covers(other, state) for other in alike):
             return True
         alike.append(state)
         i = state.turns[joint.number].iterations
@@ -165,11 +183,21 @@ class Closure:
             raise Unclosed(f"more than {STATES} states between iterations")
         return False
 
-    def _same(self, one: State, two: State) -> bool:
-        first, second = one.execution, two.execution
-        for state in (one, two):
-            state.frontier = state.frontier or Frontier(state.execution, state.cut, self.uses.waiters)
-        return same(self.machine, self.growth, self.uses, first, one.frontier, two.frontier, second)
+    def _covers(self, one: State, two: State) -> bool:
+        """Whether nothing may follow ``two`` that may not follow ``one``."""
+        for of in (one, two):
+            of.frontier = of.frontier or self._frontier(of.execution, of.cut)
+        return self._as_much(one.execution, one.frontier, two.frontier, two.execution)
+
+    def _as_much(self, execution: Paused, one: Frontier, two: Frontier, other: Paused) -> bool:
+        """Whether state ``two``, of ``other``, is state ``one``, of ``execution``, but for a shift and more knowledge."""
+        parts, states = (self.machine, self.growth, self.foreseen.uses), (execution, one, two, other)
+        if self.machine.scheduled or self.machine.lifetimes:  # rules about these compare other things, too
+            return same(*parts, *states)
+        return covers(*parts, self.foreseen.askers, *states)
+
+    def _frontier(self, execution: Paused, at: Cut) -> Frontier:
+        return Frontier(execution, at, self.foreseen.uses.waiters, self.foreseen.askers)
 
     # -- ways on --------------------------------------------------------------------------------------------------------
     def _next(self, state: State) -> Iterator[State]:
@@ -216,7 +244,9 @@ class Closure:
                 chosen = state.choice.get(key, self.machine.usual.get(key, True))
                 outcomes[key] = (*outcomes.get(key, ()), chosen)
         choice = {k: v for k, v in state.choice.items() if k not in joint.keys}
-        return State(state.execution, state.walks, dict(state.turns), choice, outcomes, dict(state.lengths))
+        return replace(
+            state, turns=dict(state.turns), choice=choice, outcomes=outcomes, lengths=dict(state.lengths)
+        )
 
     def _branches(
         self, before: State, fixed: dict[str, bool], go: Callable[[PieceWalk], None], only: bool = False
@@ -250,13 +280,9 @@ class Closure:
     # -- pieces -------------------------------------------------------------------------------------------------------
     def _start(self) -> State:
         """Before the first event."""
-        execution = self.foreseen
-        if execution is None:
-            programs = samples(self.machine, self.joints, self.growth, self.values)
-            execution = prepared(self.machine, programs, self.machine.judged, self.deadline)
-            self.foreseen = execution
-        program = execution.program
-        self.uses = self.uses or Uses(self.machine, program)
+        if self.foreseen is None:
+            self.foreseen = foreseen(self.machine, self.joints, self.growth, self.values, self.deadline)
+        execution, program = self.foreseen.execution, self.foreseen.execution.program
         tasks = {t.name: t for t in self.machine.document.tasks}
         walks = [
             PieceWalk(self.joints, self.growth, self.machine, tasks[s.task], s, self.values)
@@ -276,8 +302,9 @@ class Closure:
         for w, (of, stream) in enumerate(zip(walks, program.streams, strict=True)):
             size = len(stream.events)
             go(of)
-            foresee(execution, stream.events[size:], w)
-            self.events += len(stream.events) - size
+            if len(stream.events) > size:
+                foresee(execution, stream.events[size:], w, self.foreseen.askers.ops[w])
+                self.events += len(stream.events) - size
             self.different |= of.short
         if self.events > EVENTS:
             raise Unclosed(f"more than {EVENTS:,} events")
@@ -286,7 +313,9 @@ class Closure:
         execution.unfinished = frozenset(w for w, of in enumerate(walks) if not of.ended)
         if execution.cluster >= 0:
             meetings.exited(execution)
-        after = State(execution, walks, dict(before.turns), choice, before.outcomes, before.lengths)
+        after = replace(
+            before, execution=execution, walks=walks, turns=dict(before.turns), choice=choice, frontier=None
+        )
         self._run_cuts(after)
         limits = tuple(len(s.events) for s in program.streams)
         execution.run_to(limits)
@@ -319,15 +348,14 @@ class Closure:
             execution.run_to(c.limits)
             if execution.stopped:
                 return
-            if c.key[3] == 0:
-                opened[c.key[:3]] = Frontier(execution, c, self.uses.waiters)
-                continue
             before = opened.pop(c.key[:3], None)
-            if before is None or before.amounts != amounts(execution):
+            if before is not None and before.amounts != amounts(execution):
                 self.different.add(c.key[0])
                 continue
-            now = Frontier(execution, c, self.uses.waiters)
-            if not same(self.machine, self.growth, self.uses, execution, before, now):
+            now = self._frontier(execution, c)
+            if c.key[3] == 0:
+                opened[c.key[:3]] = now
+            elif before is None or not self._as_much(execution, before, now, execution):
                 self.different.add(c.key[0])
 
     # -- ends ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -137,17 +137,16 @@ def _everywhere(machine: Machine, accesses: tuple) -> Iterable[tuple]:
             yield (a._replace(low=a.low + by, high=a.high + by, stage=stage),)
 
 
-def foresee(execution: Paused, events: Iterable[Event], w: int) -> None:
-    """Makes the accesses of new ``events`` of stream ``w`` known to the race pass. Raises Unforeseen where they touch
-    ranges, or use engines, that nothing was prepared for."""
+def foresee(execution: Paused, events: Sequence[Event], w: int, ops: Set[str]) -> None:
+    """Makes the accesses of new ``events`` of stream ``w`` known to the race pass. Raises Unforeseen where they are not of
+    these ``ops``, touch ranges, or use engines, that nothing was prepared for."""
     races, cta = execution.races, execution.program.streams[w].cta
-    special = set()
-    for e in events:
-        kind, engine, accesses = e[0], e[6], e[7]
-        if accesses and id(accesses) not in races.plans and not races.plan(accesses, cta):
+    if not {e[1] for e in events} <= ops:
+        raise Unforeseen
+    for accesses in {id(e[7]): e[7] for e in events if e[7]}.values():
+        if id(accesses) not in races.plans and not races.plan(accesses, cta):
             raise Unforeseen
-        if engine is not None or kind not in PLAIN:
-            special.add((kind, e.barrier, e.bytes, engine))
+    special = {(e[0], e[3], e[5], e[6]) for e in events if e[6] is not None or e[0] not in PLAIN}
     for kind, barrier, nbytes, engine in special:
         free = engine is Engine.CP_ASYNC and kind not in GROUPS
         if engine in GROUPED and not free and (w, engine) not in execution.channel:

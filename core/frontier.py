@@ -7,9 +7,11 @@ before whatever any warp does next never races again, and a contribution that al
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cached_property
 
-from .async_arrivals import covering, ended
+from .async_arrivals import arrivals_of, covering, ended
+from .audience import Askers, Audience
 from .clocks import Execution
 from .counterparts import KNOWN
 from .cuts import Cut
@@ -27,9 +29,11 @@ class Frontier:
         execution: Execution,
         cut: Cut,
         waiters: list[frozenset[int]],
-        audiences: tuple[list[frozenset[int]], list[frozenset[int]]] | None = None,
+        askers: Askers | None = None,
+        audience: Audience | None = None,
     ) -> None:
-        """``waiters``: the streams that may wait for each barrier; ``audiences``: see `core.audience`."""
+        """``waiters``: the streams that may wait for each barrier; ``askers`` and ``audience``: see `core.audience`; None:
+        all."""
         e = execution
         self.cut, self.at, self.base = cut, list(e.at), list(e.base)
         self.groups, self.state, self.inside = dict(e.groups), list(e.state), dict(e.inside)
@@ -38,7 +42,8 @@ class Frontier:
         self.active = frozenset(
             w for w, s in enumerate(e.program.streams) if w in cut.marks or e.at[w] < len(s.events)
         )
-        lows: dict[frozenset[int], list[int]] = {}
+        self.lows = lows = dict[frozenset[int], list[int]]()
+        self.askers = askers
         self.low = lows[self.active] = self._low(e, self.active)
         self.cumul, self.last, self.before = [], [], []
         for b, who in enumerate(waiters):
@@ -51,8 +56,23 @@ class Frontier:
             done, known = e.state[b].completed, e.n + b
             asked = bool(who) and low[known] < done - 1
             self.before.append(self._unknown(e.before[b], low) if asked else {})
-            self.last.append(self._unknown(e.last[b], self.low) if self.low[known] < done else {})
+            low = self._low_of(
+                e, askers.barriers[b] if askers else None
+            )  # what all who may arrive at it know
+            self.last.append(self._unknown(e.last[b], low) if low[known] < done else {})
+        # contributions of engines that those places stand for, by (stream, place): the phases that each completes
+        self.arrived = {
+            ((-u - 1) % e.n, k): tuple(arrivals_of(e, (-u - 1) % e.n, k))
+            for of in (*self.last, *self.before)
+            for u, k in of.items()
+            if u < -e.n
+        }
         self.waited = {w: g for w, g in e.waited.items() if w in self.active}
+        self.noted: dict[
+            tuple[int, str], int
+        ] = {}  # stream and op of works that rules look at: the first place
+        for note in e.notes:
+            self.noted.setdefault((note.stream, note.op), note.index)
         self.heard = [self._heard(e, w) for w in range(e.n)] if e.notes else []
         self.log = [_unordered(log) for log in e.log]
         self.waits = [_ends(waits) for waits in e.waits]
@@ -74,26 +94,32 @@ class Frontier:
         self.reads = [
             {key: made for key, x in reads.items() if (made := self._record(e, x))} for reads in e.races.reads
         ]
-        if audiences is not None:
-            self._raise(e, *audiences)
-        self._forget(e.n)
-        self.ranks = [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(e.n)]
+        if audience is not None:
+            self._raise(e, audience)
         # no shift changes how many accesses are remembered
         kept = sum(x is not None for x in self.writes), sum(map(len, self.reads))
         self.amounts = amounts(e)
         self.counts = *self.amounts, *kept, sum(map(len, self.waits))
 
-    def _raise(self, e: Execution, streams: list[frozenset[int]], barriers: list[frozenset[int]]) -> None:
+    @cached_property
+    def ranks(self) -> list[list[int]]:
+        """Of each stream, in which order the others know of it. Clocks know only places from then on."""
+        n = len(self.at)
+        self._forget(n)
+        return [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(n)]
+
+    def _raise(self, e: Execution, audience: Audience) -> None:
         """Raises every clock to what all know who may ever compare it."""
-        audience = [
+        streams, barriers = audience.streams, audience.barriers
+        comparing = [
             *streams,
             *barriers,
             *([frozenset()] * (len(self.base[0]) - len(streams) - len(barriers))),
         ]
         for (w, _), c in e.channel.items():
-            audience[c] = audience[c + 1] = streams[w]
+            comparing[c] = comparing[c + 1] = streams[w]
         known = []
-        for c, who in enumerate(audience):
+        for c, who in enumerate(comparing):
             others = [e.base[w][c] for w in (who & self.active or who) if w != c]
             known.append(min(others, default=KNOWN))
         self.base = [
@@ -117,6 +143,8 @@ class Frontier:
                 places[w] |= {first, last}
         for (_, w), (j, _) in self.fences.items():
             places[w].add(j)
+        for (w, _), j in self.noted.items():
+            places[w].add(j)
         held = (*(x for _, x in self.holds), *self.allocations.values())
         for x in (*self.writes, *(x for reads in self.reads for x in reads.values()), *held):
             if x is not None:
@@ -135,22 +163,20 @@ class Frontier:
         self.fences = {key: (j, coarse(clock)) for key, (j, clock) in self.fences.items()}
         self.log = [[entry._replace(base=coarse(entry.base)) for entry in log] for log in self.log]
 
-    @staticmethod
-    def _heard(e: Execution, w: int) -> frozenset[str]:
+    def _heard(self, e: Execution, w: int) -> frozenset[str]:
         """The noted ops of which stream ``w`` knows that some warp has done them."""
-        first: dict[tuple[int, str], int] = {}
-        for note in e.notes:
-            first.setdefault((note.stream, note.op), note.index)
-        return frozenset(op for (u, op), j in first.items() if (e.at[w] if u == w else e.base[w][u]) >= j)
+        first = self.noted.items()
+        return frozenset(op for (u, op), j in first if (e.at[w] if u == w else e.base[w][u]) >= j)
 
     @staticmethod
-    def _low(e: Execution, streams: Iterable[int]) -> list[int]:
+    def _low(e: Execution, streams: Collection[int]) -> list[int]:
         """What every one of ``streams`` knows of each component; of a warp's own events, every other one."""
-        low = [KNOWN] * len(e.base[0])
+        known = [e.base[w] for w in streams]
+        if not known:
+            return [KNOWN] * len(e.base[0])
+        low = list(map(min, *known)) if len(known) > 1 else list(known[0])
         for w in streams:
-            own, low[w] = low[w], -1
-            low = [a if a < b else b for a, b in zip(low, e.base[w], strict=True)]
-            low[w] = own
+            low[w] = min((e.base[u][w] for u in streams if u != w), default=KNOWN)
         return low
 
     @staticmethod
@@ -164,10 +190,18 @@ class Frontier:
                 return state, self._record(e, records[segment])
         return "", None
 
+    def _low_of(self, e: Execution, streams: frozenset[int] | None) -> list[int]:
+        """What all active ones of ``streams`` know (of all, where there are none)."""
+        who = (streams & self.active if streams else None) or self.active
+        if who not in self.lows:
+            self.lows[who] = self._low(e, who)
+        return self.lows[who]
+
     def _record(self, e: Execution, x: Record | None) -> tuple | None:
         """An access as far as a later one can tell; None if it cannot."""
         if x is None:
             return None
+        low = self._low_of(e, self.askers.resources.get(x.access.resource) if self.askers else None)
         fence: int | None = KNOWN
         if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
             fence = e.races.fence_after(x)
@@ -177,16 +211,16 @@ class Frontier:
         copies = x.event.engine is Engine.CP_ASYNC
         by_arrival = x.component in BY_ARRIVAL or copies
         done = (
-            (x.component >= 0 and self.low[x.component] >= x.value)
-            or (x.component == SYNC and self.low[x.stream] >= x.index)
-            or (by_arrival and ended(e, x, self.low))
+            (x.component >= 0 and low[x.component] >= x.value)
+            or (x.component == SYNC and low[x.stream] >= x.index)
+            or (by_arrival and ended(e, x, low))
         )
         done = done and not (
             watched and any(not e.fencing.entered(x, w) for w in self.entering if w != x.stream)
         )
         if done and x.access.resource in e.races.maps:
             done = False  # a copy to come may still lack a fence behind it
-        if done and fence is not None and (fence == KNOWN or self.low[x.stream] >= fence):
+        if done and fence is not None and (fence == KNOWN or low[x.stream] >= fence):
             return None
         commits = tuple(sorted(covering(e, x))) if by_arrival else ()
         late = copies or x.access.resource in e.races.outside

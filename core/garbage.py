@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-ALLOCATIONS = 50_000  # between two collections: some 10 MB of a check's objects
+ALLOCATIONS = 500_000
 _lock = Lock()
 _checks: list[
     tuple[int, int, int]

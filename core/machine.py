@@ -71,6 +71,7 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
         self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
+        self.reached: dict[tuple, set[int]] = {}  # by event, the other CTAs that it touches
         self.stretches: dict[
             tuple, dict
         ] = {}  # of `core.stretches`: (task, warps, CTA) -> loop or guard -> parts
@@ -181,6 +182,11 @@ class Machine:
     def grid(self) -> GridDependency:
         """What dependent launches wait for and touch."""
         return grid_dependency(self.document)
+
+    @cached_property
+    def scheduled(self) -> bool:
+        """Whether responses of a dynamic scheduler are fetched: rules compare who knows of which."""
+        return bool(requests_and_reads(self.document))
 
     @cached_property
     def noted(self) -> frozenset[str]:

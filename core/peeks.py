@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .clocks import Execution
     from .cuts import Mark
     from .frontier import Frontier
+
+
+ASKING = (EventKind.TRY, EventKind.WAIT)
 
 
 def peek(run: Execution, w: int, j: int, e: Event) -> bool:
@@ -45,39 +48,46 @@ def behind_peeks(run: Execution, b: int, clock: Sequence[int]) -> None:
 def with_true_peeks(program: Program) -> Program | None:
     """The program in which every peek succeeds and the waits that rely on it are gone; None where each of these is for the
     very phase that its peek looked at."""
-    streams, stale = [], False
-    for stream in program.streams:
-        events, reused = _skipping(stream.events, program.barriers)
-        streams.append(replace(stream, events=events))
-        stale = stale or reused
-    return replace(program, streams=tuple(streams)) if stale else None
+    if not any(_stale(stream.events, program.barriers) for stream in program.streams):
+        return None
+    streams = (replace(s, events=list(_skipping(s.events, program.barriers))) for s in program.streams)
+    return replace(program, streams=tuple(streams))
 
 
-def _skipping(events: Sequence[Event], barriers: Sequence[Barrier]) -> tuple[list[Event], bool]:
-    kept: list[Event] = []
-    seen: dict[
-        tuple[str, str], tuple[int, int | None]
-    ] = {}  # (resource, side) -> the phase that a peek looked at
-    stale = False
+def _stale(events: Sequence[Event], barriers: Sequence[Barrier]) -> bool:
+    """Whether a wait relies on a peek at another phase than its own."""
+    seen: dict[tuple[str, str], tuple] = {}  # (resource, side) -> the phase that a peek looked at
+    for event in [e for e in events if e[0] in ASKING]:
+        kind = event[0]
+        if kind is EventKind.WAIT and (not seen or event.drain):
+            continue
+        barrier = barriers[event.barrier]
+        side, phase = (barrier.resource, barrier.side), (event.barrier, event.number)
+        if kind is EventKind.TRY:
+            if barrier.side != "raw":  # no wait relies on a peek at a raw mbarrier
+                seen[side] = phase
+        elif seen.get(side, phase) != phase:
+            return True
+    return False
+
+
+def _skipping(events: Iterable[Event], barriers: Sequence[Barrier]) -> Iterator[Event]:
+    seen: set[tuple[str, str]] = set()  # (resource, side) that a peek has looked at
     for event in events:
-        if event.kind not in (EventKind.TRY, EventKind.WAIT) or event.drain:
-            kept.append(event)
+        peeks = event.kind is EventKind.TRY
+        if (
+            not (peeks or event.kind is EventKind.WAIT)
+            or event.drain
+            or barriers[event.barrier].side == "raw"
+        ):
+            yield event
             continue
-        if barriers[event.barrier].side == "raw":  # no wait relies on a peek at a raw mbarrier
-            kept.append(event)
-            continue
-        side, phase = (
-            (barriers[event.barrier].resource, barriers[event.barrier].side),
-            (event.barrier, event.number),
-        )
-        if event.kind is EventKind.TRY:
-            seen[side] = phase
-            kept.append(event._replace(kind=EventKind.WAIT))  # it says yes once the phase is over
-        elif side in seen:
-            stale = stale or seen[side] != phase
-        else:
-            kept.append(event)
-    return kept, stale
+        side = barriers[event.barrier].resource, barriers[event.barrier].side
+        if peeks:
+            seen.add(side)
+            yield event._replace(kind=EventKind.WAIT)  # it says yes once the phase is over
+        elif side not in seen:
+            yield event
 
 
 def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]:

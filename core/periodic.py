@@ -39,10 +39,11 @@ from math import lcm
 from time import perf_counter
 
 from .clocks import Execution
-from .closure import Closure, Unclosed
+from .closure import Closure, Foreseen, Unclosed, foreseen
 from .clusters import plain_symbol, values_of_cta
 from .conditions import condition_keys
 from .cuts import Cutting, Uses, cut
+from .forks import dissolve
 from .frontier import Frontier, amounts
 from .growth import Growth, NoGrowth, growth_of
 from .joints import Joints, NoPieces, joint_loops
@@ -59,6 +60,7 @@ TOP = 4  # periods of the pipelines after which a symbol's fixed point is given 
 SPARE = 12  # and so many values more
 EVENTS = 60_000  # of one proof, times the square of the CTAs that are looked at: more warps, and later fixed points,
 CLOSURES = 300_000  # or of one with conditions
+AMPLE = 64  # values of a symbol among which one is looked for that shows all
 COMPUTED = 4  # times as many where stages or parities are computed: each symbol then has their period, several times six
 
 
@@ -93,7 +95,7 @@ class Prover:
     seen: dict[tuple, frozenset[str] | None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     joints: Joints | None = None  # the loops whose iterations decide about conditions
-    foreseen: Paused | None = None
+    foreseen: Foreseen | None = None
     states: int = 0
 
     def prove(self) -> str:
@@ -112,6 +114,9 @@ class Prover:
         except NotJoint:
             if keys:
                 raise
+        finally:
+            if self.foreseen is not None:
+                dissolve(self.foreseen.execution)
         self.joints, self.growth = None, growth_of(self.machine)
         self.hopeless, self.seen, self.reached, self.events = set(), {}, {}, 0
         return self._prove(keys)
@@ -243,8 +248,8 @@ class Prover:
             judge,
             (perf_counter() + self.deadline) / 2,  # the listed values need some time, too
             set(self.hopeless),
-            self.foreseen,
-            self.uses,
+            self.foreseen
+            or foreseen(self.machine, self.joints, self.growth, self._ample(values), self.deadline),
         )
         try:
             fine = closure.explore()
@@ -253,7 +258,6 @@ class Prover:
         finally:
             closure.dissolve()
         self.events, self.foreseen = self.events + closure.events, closure.foreseen
-        self.uses = closure.uses
         if not fine and real:
             raise Unproved(f"other numbers of iterations than {', '.join(sorted(self.joints.symbols))} has")
         if not fine:
@@ -264,6 +268,21 @@ class Prover:
         for name, value in closure.reached.items():
             self.reached[name] = max(value, self.reached.get(name, value))
         return frozenset(self.growth.least) - closure.different
+
+    def _ample(self, values: Values) -> Values:
+        """Greater ``values``, at which loops do in some iteration whatever they do in any."""
+        loops = [
+            (x, self.growth.loops[x.id]) for x in loops_of(self.machine.document) if x.id in self.growth.loops
+        ]
+        found = dict(values)
+        for name, value in values.items():
+            own = [(x, g.head + g.tail + g.every) for x, g in loops if g.symbol == plain_symbol(name)]
+            first = max(value, self.growth.settled[name])
+            for more in range(first, first + AMPLE):
+                if all(trip_count(x, {plain_symbol(name): more}) > least for x, least in own):
+                    found[name] = more
+                    break
+        return found
 
     def _signature(self, values: Values) -> tuple:
         """How often each loop runs, as far as it is reached, and what ops compute with: equal programs are run once."""

@@ -35,23 +35,20 @@ def same(
     two: Frontier,
     other: Execution | None = None,
 ) -> bool:
-    """Whether ``two`` is ``one`` but for a shift, and so whatever follows from it.
-
-    ``other``: the execution of ``two``, where it is not that of ``one``.
-    """
+    """Whether ``two`` is ``one`` but for a shift, and so whatever follows from it; ``other`` is the execution of ``two``."""
     other = other or execution
     if one.counts != two.counts or one.ranks != two.ranks:
         return False
     if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
         return False
     try:
-        _Comparison(machine, growth, uses, execution, one, two, other).run()
+        Comparison(machine, growth, uses, execution, one, two, other).run()
     except Different:
         return False
     return True
 
 
-class _Comparison:
+class Comparison:
     """Builds the shift from the cursors, then holds everything against it."""
 
     def __init__(
@@ -246,7 +243,7 @@ class _Comparison:
                     self.events(stream.events[one.at[w] + i], events[two.at[w] + i])
             else:
                 self.need(one.at[w] == two.at[w])
-        self.need(one.heard == two.heard)
+        self.heard()
         self.need(one.touched == two.touched and one.fences.keys() == two.fences.keys())
         self.need(one.relinquished == two.relinquished)
         for (of, w), (index, base) in one.fences.items():
@@ -265,6 +262,9 @@ class _Comparison:
             self.barrier(b, self.to[b])
         self.histories()
 
+    def heard(self) -> None:
+        self.need(self.one.heard == self.two.heard)
+
     def barrier(self, b: int, to: int) -> None:
         one, two = self.one, self.two
         state, its = one.state[b], two.state[to]
@@ -272,8 +272,7 @@ class _Comparison:
         self.need((state.completed == 0) == (its.completed == 0))  # rules ask whether it was ever used
         self.need(one.parked[b] == two.parked[to])
         self.clock(one.cumul[b], two.cumul[to])
-        for x, y in ((one.last[b], two.last[to]), (one.before[b], two.before[to])):
-            self.places(x, y)
+        self.contributions(b, to)
         self.need(len(one.log[b]) == len(two.log[to]))
         for x, y in zip(one.log[b], two.log[to], strict=True):
             self.need((x.stream, x.kind, x.bytes) == (y.stream, y.kind, y.bytes))
@@ -291,10 +290,12 @@ class _Comparison:
             self.value(w, j, k)
             self.value(self.n + b, g, h)
 
-    def places(self, one: dict[int, int], two: dict[int, int]) -> None:
-        self.need(one.keys() == two.keys())
-        for u, k in one.items():
-            self.value(u if u >= 0 else (-u - 1) % self.n, k, two[u])
+    def contributions(self, b: int, to: int) -> None:
+        one, two = self.one, self.two
+        for of, its in ((one.last[b], two.last[to]), (one.before[b], two.before[to])):
+            self.need(of.keys() == its.keys())
+            for u, k in of.items():
+                self.value(u if u >= 0 else (-u - 1) % self.n, k, its[u])
 
     def histories(self) -> None:
         """What each stream last passed or waited for, and the turns of its waits that name a parity."""
@@ -329,14 +330,13 @@ class _Comparison:
                 self.need(one.holds[i][0] == two.holds[j][0])
                 self.kept(one.holds[i][1], two.holds[j][1])
             self.use(i, j)
-            self.need((one.writes[i] is None) == (two.writes[j] is None))
-            if one.writes[i] is not None:
-                self.record(one.writes[i], two.writes[j])
-            self.need(len(one.reads[i]) == len(two.reads[j]))
-            for (w, c), x in one.reads[i].items():
-                y = two.reads[j].get((w, self.component(c) if c >= 0 else c))
-                self.need(y is not None)
-                self.record(x, y)
+            self.kept(one.writes[i], two.writes[j])
+            self.reads(one.reads[i], two.reads[j])
+
+    def reads(self, one: dict[tuple[int, int], tuple], two: dict[tuple[int, int], tuple]) -> None:
+        self.need(len(one) == len(two))
+        for (w, c), x in one.items():
+            self.kept(x, two.get((w, self.component(c) if c >= 0 else c)))
 
     @staticmethod
     def untouched(frontier: Frontier, i: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .audience import audiences
+from .audience import audience_of
 from .cuts import Key, Mark, MarkingWalk, Uses, chain, cuts_in_order
 from .frontier import Frontier
 from .growth import Growth
@@ -59,7 +59,7 @@ def walk_tiles(
         raise Unproved("tasks run their loops in different orders")
     execution, uses = Paused(program, machine.judged, deadline), Uses(machine, program)
     run = Run(machine.document, machine, program, execution, program.values, tuple(patterns.items()))
-    walk, audience = Walk(sequence, run, patterns, uses), audiences(machine, program)
+    walk, audience = Walk(sequence, run, patterns, uses), audience_of(machine, program)
     for key in short:
         if key[1] and key[1][0] < known:
             continue
@@ -73,7 +73,7 @@ def walk_tiles(
         execution.run_to(cut.limits)
         if execution.stopped:
             break
-        now = Frontier(execution, cut, uses.waiters, audience)
+        now = Frontier(execution, cut, uses.waiters, audience.askers, audience)
         if tiled:
             walk.boundaries[place] = now
         elif place == 0:

@@ -26,7 +26,7 @@ from .garbage import seldom_collected
 from .hazards import HAZARDS
 from .hazards.arrival_count import OPEN
 from .hazards.base import no_run_check
-from .hazards.counts import corrected, mismatches, reported
+from .hazards.counts import Mismatch, corrected, mismatches, reported
 from .hazards.trace import Trace
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .long_loops import Meant, generalised
@@ -148,8 +148,9 @@ class _Search:
 
     @cached_property
     def machine(self) -> Machine:
-        """That of the document as it is declared."""
-        return Machine(self.document)
+        """That of the document as it is declared. Loops without an op are left out: how often nothing is done decides
+        nothing, and a proof would compare it."""
+        return Machine(without_idle_loops(self.document))
 
     @cached_property
     def mended(self) -> _Search:
@@ -166,8 +167,8 @@ class _Search:
     def explore(self) -> None:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
-        runnable = _runnable(self.document)
-        machine = self.machine if runnable is self.document else Machine(runnable)
+        wrong = _not_taken(self.document)
+        machine = Machine(without_idle_loops(corrected(self.document, wrong))) if wrong else self.machine
         machine.mends = self._mends
         if not self.given and not self.reason:
             if machine.tile_kinds:
@@ -358,11 +359,9 @@ def _varies(document: Document) -> bool:
     return bool(symbol_ranges(document)) or bool(condition_keys(document))
 
 
-def _runnable(document: Document) -> Document:
-    """``document`` with counts that no mbarrier takes left to be derived: WD202 has reported them. Loops without an op are
-    left out: how often nothing is done decides nothing, and a proof would compare it."""
-    wrong = [m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20]
-    return without_idle_loops(corrected(document, tuple(wrong)) if wrong else document)
+def _not_taken(document: Document) -> tuple[Mismatch, ...]:
+    """Counts that no mbarrier takes, which are left to be derived: WD202 has reported them."""
+    return tuple(m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20)
 
 
 def _without_consequences(search: _Search) -> tuple[Finding, ...]:

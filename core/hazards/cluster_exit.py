@@ -39,15 +39,15 @@ def examine(run: Run) -> Iterator[Finding]:
 
 def _last_touches(run: Run) -> Iterator[Touch]:
     """Of each op, the last touch of each other CTA: when that is known, so are those before it."""
-    streams, each = run.program.streams, max(1, run.machine.per_cta)
+    streams, each, known = run.program.streams, max(1, run.machine.per_cta), run.machine.reached
     for w, stream in enumerate(streams):
-        seen: set[tuple] = set()  # what an op reaches is the same in every iteration
-        for j in range(len(stream.events), 0, -1):
-            event = stream.events[j - 1]
-            if (key := (event.op, event.kind, event.barrier // each)) in seen:
-                continue
-            seen.add(key)
-            for cta in _reached(run, event) - {stream.cta}:
+        # what an op reaches is the same in every iteration
+        last = {(e[1], e[0], e[3] // each): j for j, e in enumerate(stream.events, 1)}
+        for key, j in last.items():
+            event, here = stream.events[j - 1], (stream.cta, *key)
+            if here not in known:
+                known[here] = _reached(run, event) - {stream.cta}
+            for cta in known[here]:
                 others = (u for u, other in enumerate(streams) if other.cta == cta)
                 yield Touch(w, j, cta, any(_knows(run, w, j, event, u) for u in others))
 

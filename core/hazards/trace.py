@@ -10,7 +10,21 @@ from typing import Any, NamedTuple
 
 from ..conditions import condition_words
 from ..descriptors import described
-from ..document import Document, Engine, Guard, Loop, Node, Op, OpKind, Resource, Space, Task, Token, Work
+from ..document import (
+    Document,
+    Engine,
+    Guard,
+    GuardKind,
+    Loop,
+    Node,
+    Op,
+    OpKind,
+    Resource,
+    Space,
+    Task,
+    Token,
+    Work,
+)
 from ..footprints import engine_of
 from ..limits import TimeUp, in_time
 from ..machine import Machine
@@ -18,7 +32,7 @@ from ..pipeline_steps import PipelineStep
 from ..program import Event, Stream
 from ..routes import TMA
 from ..tensor_memory import issued_as
-from ..tree import ops_of
+from ..tree import ops_of, walk
 from ..unroll import WarpWalk, streams_of
 from ..valuations import Patterns, Values, running, simple_patterns, symbol_ranges
 from .lanes import SHARED, Lanes
@@ -91,15 +105,21 @@ class Trace:
             opens = {(o.target, OPENS[o.kind]) for o in ops_of(task) if o.kind in OPENS}
             self.brackets[task.name] = self.brackets.get(task.name, set()) | opens
             self.elsewhere |= opens
+        ranked = {t.name for t in machine.document.tasks if _ranked(t)}
         for values, conditions in _choices(self.document):
             for task, stream in streams_of(machine):
-                if stream.weight > 1:
-                    continue  # a stream for several warps does what another one does for one
+                if stream.weight > 1 or (stream.cta and task.name not in ranked):
+                    continue  # its warps do what another one does
                 _Follower(machine, task, stream, values, conditions, self).block(task.body)
 
     def of(self, kind: str) -> list[Problem]:
         """The problems of one kind."""
         return [p for p in self.problems.values() if p.kind == kind]
+
+
+def _ranked(task: Task) -> bool:
+    """Whether ``task`` goes other ways in other CTAs of the cluster."""
+    return any(isinstance(n, Guard) and n.kind is GuardKind.CTA_RANK for n in walk(task.body))
 
 
 def _choices(document: Document) -> Iterator[tuple[Values, Patterns]]:
