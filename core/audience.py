@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .document import Op, OpKind, Task
+from .document import Op, OpKind, Signal, Task
 from .footprints import stage_bytes, tracked
 from .machine import Machine
 from .program import Barrier, Program
@@ -50,9 +50,11 @@ def audience_of(machine: Machine, program: Program) -> Audience:
         for s, own in zip(program.streams, by_stream, strict=True)
     ]
     touching = _by_name(machine, by_stream)
-    # phases tell of the works before a commit, wherever these are
+    # where engines arrive, a phase tells of the works before a commit, wherever these are
     barriers = [
-        frozenset().union(*(streams[w] for w in touching.get(b.resource, ()))) for b in program.barriers
+        frozenset().union(*(streams[w] for w in who)) if _committing(machine, b.resource) else who
+        for b in program.barriers
+        for who in [touching.get(b.resource, everyone)]
     ]
     asking = [touching.get(b.resource, everyone) for b in program.barriers]
     return Audience(streams, barriers, Askers(touching, asking, []))
@@ -71,6 +73,12 @@ def askers_of(machine: Machine, programs: Sequence[Program]) -> Askers:
         ops.append(frozenset(op for op, *_ in events))
     barriers = [frozenset(sides.get(_side(b), ())) for b in machine.barriers]
     return Askers(_by_name(machine, touched), barriers, ops)
+
+
+def _committing(machine: Machine, name: str) -> bool:
+    """Whether an engine may arrive on barriers of ``name``, once what was started before is done."""
+    signals = {machine.producer.get(name), machine.consumer.get(name)}
+    return name not in machine.resources or not signals.isdisjoint((Signal.COMMIT, Signal.CP_ASYNC))
 
 
 def _side(barrier: Barrier) -> tuple:
