@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import wraps
 from typing import NamedTuple
 
 from .document import (
@@ -80,16 +81,36 @@ class Walked(NamedTuple):
 
 
 _walked: ContextVar[dict[int, Walked] | None] = ContextVar("walked", default=None)
+_made: ContextVar[dict[tuple[Callable, int], tuple[Document, tuple]] | None] = ContextVar(
+    "made", default=None
+)
 
 
 @contextmanager
 def walked_once() -> Iterator[None]:
     """Inside, what is walked a second time is looked up: documents do not change, and rules each look at all of one."""
-    token = _walked.set({})
+    walked, made = _walked.set({}), _made.set({})
     try:
         yield
     finally:
-        _walked.reset(token)
+        _walked.reset(walked)
+        _made.reset(made)
+
+
+def made_once(function: Callable[[Document], tuple]) -> Callable[[Document], tuple]:
+    """``function``, which is asked once for each document inside `walked_once`."""
+
+    @wraps(function)
+    def found(document: Document) -> tuple:
+        known = _made.get()
+        if known is None:
+            return function(document)
+        key = function, id(document)
+        if key not in known:
+            known[key] = document, function(document)  # which stays, so that its id is its own
+        return known[key][1]
+
+    return found
 
 
 def _below(nodes: Sequence[Node]) -> Walked:

@@ -22,6 +22,7 @@ from ..findings import Finding
 from ..interleave import stride_of
 from ..pipeline_groups import arriving, filled_with
 from ..raw_counts import made_on_raw
+from ..tree import made_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Mismatch:
         return kind(self.resource, self.field, self.made)
 
 
+@made_once
 def mismatches(document: Document) -> tuple[Mismatch, ...]:
     """Every declaration that differs from what the tasks do in one phase."""
     found = []
