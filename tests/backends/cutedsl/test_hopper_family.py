@@ -34,6 +34,9 @@ PLANS = {
     "columns of A contiguous": Plan(orders="mk"),
     "columns of both, batched": Plan(orders="mn", batched=True),
     "e4m3 ping-pong": replace(PING_PONG, tile=(128, 128, 128), dtype="e4m3", out="bf16"),
+    "e4m3, sums in sixteen parts": Plan(
+        tile=(128, 128, 128), dtype="e4m3", out="fp32", splits=16, subtile=32, cluster=(1, 1)
+    ),
     "sums in four parts": Plan(tile=(128, 128, 64), splits=4, cluster=(1, 1)),
     "fp32": Plan(tile=(128, 128, 64), out="fp32", subtile=32, cluster=(1, 1)),
     "bias and gelu": Plan(bias=True, activation="gelu"),
