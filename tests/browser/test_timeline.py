@@ -26,7 +26,8 @@ BODY = """() => {
   const data = renderers.map((r) => r.data_source.data).find((d) => d.op?.includes("%s"));
   const box = body.canvas_view.el.getBoundingClientRect();
   const of = (i) => [data.top[i], data.left[i] - data.right[i]];
-  const [at] = [...data.op.keys()].filter((i) => data.op[i] === "%s").sort((i, j) => of(i)[0] - of(j)[0] || of(i)[1] - of(j)[1]);
+  const before = (i, j) => of(i)[0] - of(j)[0] || of(i)[1] - of(j)[1];
+  const [at] = [...data.op.keys()].filter((i) => data.op[i] === "%s").sort(before);
   return { start: x_range.start, x: box.x + body.frame.x_scale.compute((data.left[at] + data.right[at]) / 2),
     y: box.y + body.frame.y_scale.compute((data.top[at] + data.bottom[at]) / 2) };
 }"""

@@ -1,5 +1,7 @@
-/* Pans and zooms an SVG by its viewBox: wheel to zoom, drag to pan, fit to show all. Never larger than life when it fits. */
+/* Pans and zooms an SVG by its viewBox: wheel to zoom, drag to pan, fit to show all. Until then words stay large enough to read:
+   of what has no room at that size the beginning is shown. */
 const LARGEST = 1.5; // pixels per point
+const LEAST = 0.85; // words of 12 and 11 points are about 10 pixels high then
 
 export class PanZoom {
   constructor(svg, holder, before) {
@@ -25,26 +27,27 @@ export class PanZoom {
   }
 
   apply() {
-    const box = this.own ?? this.whole();
+    const box = this.own ?? this.whole(LEAST);
     this.svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
   }
 
-  /* The whole graph in the middle, at most at its largest size. */
-  whole() {
+  /* The whole graph in the middle, at most at its largest size; its beginning where it does not fit at the ``least``. */
+  whole(least = 0) {
     const { clientWidth: w, clientHeight: h } = this.holder;
     if (!w || !h) return this.all;
-    const scale = Math.min(LARGEST, w / this.all.width, h / this.all.height);
+    const scale = Math.max(least, Math.min(LARGEST, w / this.all.width, h / this.all.height));
     const width = w / scale, height = h / scale;
-    return { x: this.all.x - (width - this.all.width) / 2, y: this.all.y - (height - this.all.height) / 2, width, height };
+    const room = (free) => Math.max(0, free / 2);
+    return { x: this.all.x - room(width - this.all.width), y: this.all.y - room(height - this.all.height), width, height };
   }
 
   fit() {
-    this.own = null;
+    this.own = this.whole();
     this.apply();
   }
 
   zoom(factor, at) {
-    const box = this.own ?? this.whole();
+    const box = this.own ?? this.whole(LEAST);
     const centre = at ?? { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     const width = Math.max(40, Math.min(this.all.width * 8, box.width / factor));
     const k = width / box.width;
@@ -64,7 +67,7 @@ export class PanZoom {
 
   pan(event) {
     if (event.button !== 0 || event.target.closest?.("g.node, g.edge")) return;
-    const start = { x: event.clientX, y: event.clientY }, box = this.own ?? this.whole();
+    const start = { x: event.clientX, y: event.clientY }, box = this.own ?? this.whole(LEAST);
     const scale = box.width / this.holder.clientWidth;
     const move = (e) => {
       if (Math.hypot(e.clientX - start.x, e.clientY - start.y) > 3) this.moved = true;
