@@ -91,7 +91,9 @@ BODIES = {
     "sm100.tcgen05_mma_scaled": Body(
         Engine.TCGEN05, (*MMA, Parameter("sfa", NAME), Parameter("sfb", NAME)), BLACKWELL
     ),
-    "sm100.tcgen05_cp": Body(Engine.TCGEN05_CP, (Parameter("source", NAME),), BLACKWELL),
+    "sm100.tcgen05_cp": Body(
+        Engine.TCGEN05_CP, (Parameter("source", NAME), Parameter("rows", INTEGER, default=128)), BLACKWELL
+    ),
     "sm100.tmem_load": Body(Engine.TCGEN05_LD, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
     "sm100.tmem_store": Body(Engine.TCGEN05_ST, (Parameter("subtiles", INTEGER, default=1),), BLACKWELL),
     "sm100.store_fragment": Body(Engine.WARP, targets=BLACKWELL),
@@ -265,15 +267,28 @@ def check_umma(tile: Sequence[int], cta_group: int = 1) -> None:
 
 # Elements of 4 blocks of 32, whose factors are the 4 bytes of a column (PTX ISA, tcgen05.mma, .block_scale with .block32).
 SCALED_K = 128
-SCALES = (32, 16)  # of 128 rows: byte 4 q + s of row r is the factor of row 32 q + r in block s
-SCALE_COLUMNS = 4
+SCALED_ROWS = 128, 256  # of an operand: tcgen05.cp copies the factors of 128 at a time
 
 
 def check_scaled(tile: Sequence[int]) -> None:
     """Whether instructions with a scale factor for each 32 elements make ``tile``. Raises StockError."""
     check_umma(tile)
-    if tile[1] != UMMA_M or tile[2] != SCALED_K:
-        raise StockError(f"a scaled tile is {UMMA_M} x {UMMA_M}, {SCALED_K} deep, not {tuple(tile)}")
+    if tile[1] not in SCALED_ROWS or tile[2] != SCALED_K:
+        wide = " or ".join(map(str, SCALED_ROWS))
+        raise StockError(f"a scaled tile is {UMMA_M} x {wide}, {SCALED_K} deep, not {tuple(tile)}")
+
+
+def scales(rows: int) -> tuple[int, int]:
+    """The shape of the factors of ``rows`` rows, as they lie in shared memory: byte 4 q + s of row 32 t + r is that of row
+    128 t + 32 q + r in block s. Raises StockError."""
+    if rows not in SCALED_ROWS:
+        raise StockError(f"rows is {' or '.join(map(str, SCALED_ROWS))}, not {rows}")
+    return rows // 4, 16
+
+
+def scale_columns(rows: int) -> int:
+    """Columns of tensor memory with the factors of so many rows: row 32 q + r in lane r of column q."""
+    return rows // 32
 
 
 def umma_tile(accumulator: Resource) -> tuple[int, int, int]:

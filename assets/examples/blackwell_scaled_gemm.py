@@ -2,9 +2,11 @@
 
 A persistent GEMM with two accumulators, as in `blackwell_pair_gemm` but of single CTAs with a static queue. The factors of a
 stage come with it into shared memory, and the MMA warp copies them on into tensor memory, each time over the last ones: the
-tensor core does copies and products of one thread in their order. Nothing has run this on a Blackwell GPU yet: it is proved,
-emulated and compiled.
+tensor core does copies and products of one thread in their order. `build(3, 1, columns=256)` has tiles twice as wide, with
+one accumulator. Nothing has run this on a Blackwell GPU yet: it is proved, emulated and compiled.
 """
+
+from itertools import accumulate
 
 from warpdraft.assets.examples.blackwell.resources import (
     cleared,
@@ -22,10 +24,10 @@ from warpdraft.core import (
     Kernel,
     MemoryResource,
     NamedBarrier,
+    Part,
     PipelineConfig,
     PipelineType,
     Signal,
-    SmemAllocation,
     Storage,
     Task,
     TaskManager,
@@ -45,61 +47,87 @@ from warpdraft.core import (
     work_tile_loop,
 )
 
-TILE_M, TILE_N, TILE_K = 128, 128, 128
+TILE_M, TILE_K = 128, 128
 BLOCKS = TILE_K // 32  # of a row in a tile, each with a factor
-SUBTILES = 2  # the tile of C is stored in two subtiles of 128 x 64
+WIDE = 64  # the tile of C is stored in subtiles of 128 x 64
 STAGES, ACCUMULATORS = 4, 2
-FACTORS = (TILE_M // 4, 4 * BLOCKS)  # of a tile, as they lie: 32 rows of 16 bytes
 COLUMNS = 512  # all of tensor memory: a power of two
+
+
+def factors_of(rows):
+    """The shape of the factors of so many rows of a tile, as they lie: for each 128, 32 rows of 16 bytes."""
+    return rows // 4, 4 * BLOCKS
 
 
 # -- what the tasks hand on ---------------------------------------------------------------------------------------------
 
 
-class SmemAB(MemoryResource):
-    """The ring: each stage holds a tile of A, one of B, and their factors."""
+def ring(stages, columns):
+    """The ring: each stage holds a tile of A, one of B with ``columns`` rows, and their factors."""
+    sizes = {
+        "a": TILE_M * TILE_K,
+        "b": columns * TILE_K,
+        "sfb": columns * BLOCKS,
+        "sfa": TILE_M * BLOCKS,
+    }  # bytes
+    places = dict(zip(sizes, accumulate((0, *sizes.values())), strict=False))
+    used = sum(sizes.values())
 
-    @copied("a", (TILE_M, TILE_K), "coord_m")
-    def load_a(self, stage_info, coord_m, coord_k): ...
+    class SmemAB(MemoryResource):
+        """Tiles are swizzled, so that a stage is a multiple of 1024 bytes: its last ones may be of no use."""
 
-    @copied("b", (TILE_N, TILE_K), "coord_n")
-    def load_b(self, stage_info, coord_n, coord_k): ...
+        @copied("a", (TILE_M, TILE_K), "coord_m")
+        def load_a(self, stage_info, coord_m, coord_k): ...
 
-    @copied("sfa", FACTORS, "coord_m")
-    def load_sfa(self, stage_info, coord_m, coord_k): ...
+        @copied("b", (columns, TILE_K), "coord_n")
+        def load_b(self, stage_info, coord_n, coord_k): ...
 
-    @copied("sfb", FACTORS, "coord_n")
-    def load_sfb(self, stage_info, coord_n, coord_k): ...
+        @copied("sfa", factors_of(TILE_M), "coord_m")
+        def load_sfa(self, stage_info, coord_m, coord_k): ...
 
-    @consumer_work(view=True, returns="tiles")
-    def tiles(self, stage_info): ...
+        @copied("sfb", factors_of(columns), "coord_n")
+        def load_sfb(self, stage_info, coord_n, coord_k): ...
 
+        @consumer_work(view=True, returns="tiles", footprint=(0, used))
+        def tiles(self, stage_info): ...
 
-class FactorsA(MemoryResource):
-    """The factors of A's tile in tensor memory."""
-
-    @producer_work(engine="tcgen05_cp", body="sm100.tcgen05_cp", source="sfa")
-    def copy(self, stage_info, tiles): ...
-
-    @consumer_work(view=True, returns="factors")
-    def factors(self, stage_info): ...
-
-
-class FactorsB(MemoryResource):
-    """The factors of B's tile in tensor memory."""
-
-    @producer_work(engine="tcgen05_cp", body="sm100.tcgen05_cp", source="sfb")
-    def copy(self, stage_info, tiles): ...
-
-    @consumer_work(view=True, returns="factors")
-    def factors(self, stage_info): ...
+    parts = tuple(Part(name, places[name], size) for name, size in sizes.items())
+    return SmemAB(
+        name="smem_ab",
+        pipeline_config=PipelineConfig(stages, pipeline_type=PipelineType.TmaUmma),
+        space="smem",
+        storage=Storage(-(-used // 1024) * 1024, stages, alignment=1024, parts=parts),
+    )
 
 
-class Accumulator(drained(SUBTILES)):
-    """The tile of C in tensor memory, twice."""
+def factors(name, rows, offset):
+    """The factors of an operand's tile in tensor memory: 4 columns for each 128 rows, from column ``offset`` on."""
 
-    @product((TILE_M, TILE_N, TILE_K), "sm100.tcgen05_mma_scaled", sfa="sfa", sfb="sfb")
-    def mma(self, stage_info, tiles, sfa, sfb): ...
+    class Factors(MemoryResource):
+        """Every copy takes the place of the last one."""
+
+        @producer_work(engine="tcgen05_cp", body="sm100.tcgen05_cp", source=name, rows=rows)
+        def copy(self, stage_info, tiles): ...
+
+        @consumer_work(view=True, returns="factors")
+        def factors(self, stage_info): ...
+
+    return Factors(name=name, space="tmem", storage=Storage(rows // 32, offset=offset))
+
+
+def accumulator(stages, columns):
+    """The tile of C in tensor memory, in each of the stages."""
+
+    class Accumulator(drained(columns // WIDE)):
+        """A lane for each row."""
+
+        @product((TILE_M, columns, TILE_K), "sm100.tcgen05_mma_scaled", sfa="sfa", sfb="sfb")
+        def mma(self, stage_info, tiles, sfa, sfb): ...
+
+    config = PipelineConfig(
+        stages, pipeline_type=PipelineType.UmmaAsync, consumer_signaling_threads=Signal.WARP
+    )
+    return Accumulator(name="acc", pipeline_config=config, tmem=[TmemAllocation("acc", columns)])
 
 
 # -- what each task does ------------------------------------------------------------------------------------------------
@@ -134,14 +162,16 @@ def mma(queue, smem_ab, sfa, sfb, acc, allocated):
 
 
 @schedule
-def epilogue(coords, queue, acc, cleared, smem_c, gmem_c, allocated, stores, together, accumulators):
+def epilogue(
+    coords, queue, acc, cleared, smem_c, gmem_c, allocated, stores, together, accumulators, subtiles
+):
     with elect_warp(0):
         tmem_alloc(columns=COLUMNS)
         tmem_relinquish()
     allocated.sync()
     with work_tile_loop(queue) as tile:
         stage = tile % accumulators
-        drain(coords, acc, cleared, smem_c, gmem_c, stores, together, SUBTILES, stage)
+        drain(coords, acc, cleared, smem_c, gmem_c, stores, together, subtiles, stage)
         queue.get_and_advance_work_tile()
     with elect_warp(0):
         stores.wait_read(0)
@@ -151,60 +181,47 @@ def epilogue(coords, queue, acc, cleared, smem_c, gmem_c, allocated, stores, tog
 # -- the kernel ---------------------------------------------------------------------------------------------------------
 
 
-def kernel():
+def kernel(columns):
     """What is computed, and for which sizes it is run by default. Row 32 t + r of the factors is for rows 128 t + r, ...
     + 96 of the operand: see `backends.cutedsl.references`."""
     M, N, K = symbol("M"), symbol("N"), symbol("K")
-    down, across, deep = ceil_div(M, TILE_M), ceil_div(N, TILE_N), ceil_div(K, TILE_K)
+    down, across, deep = ceil_div(M, TILE_M), ceil_div(N, columns), ceil_div(K, TILE_K)
+    (high, wide), (high_b, _) = factors_of(TILE_M), factors_of(columns)
     return Kernel(
         "scaled_gemm",
         tensors=[
             matrix("a", M, K, "ab"),
             matrix("b", N, K, "ab"),
-            matrix("sfa", down * FACTORS[0], deep * FACTORS[1], "factors"),
-            matrix("sfb", across * FACTORS[0], deep * FACTORS[1], "factors"),
+            matrix("sfa", down * high, deep * wide, "factors"),
+            matrix("sfb", across * high_b, deep * wide, "factors"),
             matrix("c", M, N, role="out"),
         ],
-        parameters={"dtype": "fp16", "ab": "e4m3", "factors": "ue8m0", "tile": (TILE_M, TILE_N, TILE_K)},
+        parameters={"dtype": "fp16", "ab": "e4m3", "factors": "ue8m0", "tile": (TILE_M, columns, TILE_K)},
         symbols={"k_tiles": deep, "tiles": ceil_div(down * across, symbol("grid"))},
         grid=down * across,
         reference="scaled_gemm",
         sizes={"M": 4096, "N": 4096, "K": 4096},
-        small_sizes={"M": 256, "N": 384, "K": 640},
+        small_sizes={"M": 256, "N": 3 * columns, "K": 640},
     )
 
 
-def build(stages=STAGES, accumulators=ACCUMULATORS):
-    """The schedule."""
+def build(stages=STAGES, accumulators=ACCUMULATORS, columns=128):
+    """The schedule, of tiles with so many ``columns``: 128, or 256 and then with one accumulator."""
     coords = TileCoordinates(name="coords")
     queue = WorkQueue(name="queue", tiles=tiles, band=8)
-    factors = FACTORS[0] * FACTORS[1]
-    smem_ab = SmemAB(
-        name="smem_ab",
-        pipeline_config=PipelineConfig(stages, pipeline_type=PipelineType.TmaUmma),
-        smem=[
-            SmemAllocation("a", size_bytes=TILE_M * TILE_K, alignment=1024),
-            SmemAllocation("b", size_bytes=TILE_N * TILE_K, alignment=1024),
-            SmemAllocation("sfa", size_bytes=factors, alignment=128),
-            SmemAllocation("sfb", size_bytes=factors, alignment=128),
-        ],
-    )
-    acc = Accumulator(
-        name="acc",
-        pipeline_config=PipelineConfig(
-            accumulators, pipeline_type=PipelineType.UmmaAsync, consumer_signaling_threads=Signal.WARP
-        ),
-        tmem=[TmemAllocation("acc", TILE_N)],
-    )
-    behind = accumulators * TILE_N  # columns
-    sfa = FactorsA(name="sfa", space="tmem", storage=Storage(BLOCKS, offset=behind))
-    sfb = FactorsB(name="sfb", space="tmem", storage=Storage(BLOCKS, offset=behind + BLOCKS))
-    empty = cleared(TILE_N, accumulators)
-    smem_c, gmem_c = staging(TILE_M, TILE_N // SUBTILES), output(TILE_M, TILE_N // SUBTILES)
+    smem_ab, acc = ring(stages, columns), accumulator(accumulators, columns)
+    behind = accumulators * columns
+    sfa = factors("sfa", TILE_M, behind)
+    sfb = factors("sfb", columns, behind + TILE_M // 32)
+    empty = cleared(columns, accumulators)
+    smem_c, gmem_c = staging(TILE_M, WIDE), output(TILE_M, WIDE)
     stores = AsyncGroup("bulk_store")
     allocated = NamedBarrier(1, 160)  # the MMA warp and the epilogue's four
     together = NamedBarrier(2, 128)  # the epilogue's
-    drains = epilogue(coords, queue, acc, empty, smem_c, gmem_c, allocated, stores, together, accumulators)
+    subtiles = columns // WIDE
+    drains = epilogue(
+        coords, queue, acc, empty, smem_c, gmem_c, allocated, stores, together, accumulators, subtiles
+    )
 
     tasks = [
         Task(
@@ -243,8 +260,8 @@ def build(stages=STAGES, accumulators=ACCUMULATORS):
             smem_c: [acc],
             gmem_c: [smem_c, coords, queue],
         },
-        kernel=kernel(),
-        name="blackwell_scaled_gemm",
+        kernel=kernel(columns),
+        name="blackwell_scaled_gemm" if columns == 128 else "blackwell_wide_scaled_gemm",
         target="sm_100a",
     )
 

@@ -39,17 +39,24 @@ class Ops:
             mma.set(tcgen05.Field.ACCUMULATE, True)
 
     @cute.jit
-    def copy_scales(self, op: cutlass.Constexpr, columns: cute.Pointer, source: cute.Pointer, step: Int32):
-        """32 rows of 16 bytes to 4 columns of tensor memory, the same in each quarter of its lanes."""
-        start = Int64(
-            (source.toint() & 0x3FFFF) >> 4
-        )  # PTX ISA, tcgen05 shared memory descriptor: no swizzle,
-        descriptor = start | Int64(8 << 16 | 8 << 32 | 1 << 46)  # 8 rows of 16 bytes every 128 bytes
-        with cute.arch.elect_one():
-            cute.arch.inline_ptx(
-                "tcgen05.cp.cta_group::1.32x128b.warpx4 [{$r0}], {$r1};",
-                read_only_args=[Int32(columns.toint()), descriptor],
-            )
+    def copy_scales(
+        self,
+        op: cutlass.Constexpr,
+        columns: cute.Pointer,
+        source: cute.Pointer,
+        rows: cutlass.Constexpr,
+        step: Int32,
+    ):
+        """For each 128 of `rows`, 32 rows of 16 bytes to 4 columns of tensor memory, the same in each quarter of lanes."""
+        for i in cutlass.range_constexpr(rows // 128):
+            start = Int64(((source.toint() + 512 * i) & 0x3FFFF) >> 4)
+            # PTX ISA, tcgen05 shared memory descriptor: no swizzle, 8 rows of 16 bytes every 128 bytes
+            descriptor = start | Int64(8 << 16 | 8 << 32 | 1 << 46)
+            with cute.arch.elect_one():
+                cute.arch.inline_ptx(
+                    "tcgen05.cp.cta_group::1.32x128b.warpx4 [{$r0}], {$r1};",
+                    read_only_args=[Int32(columns.toint() + 4 * i), descriptor],
+                )
 
     @cute.jit
     def commit_umma(self, op: cutlass.Constexpr, barrier: cute.Pointer, pair: cutlass.Constexpr, step: Int32):

@@ -24,7 +24,7 @@ def copy(inputs: list[np.ndarray]) -> np.ndarray:
 
 
 def scaled_gemm(inputs: list[np.ndarray]) -> np.ndarray:
-    """(scaled A) (scaled B)^T in float32; the factors lie as `vocabulary.SCALES` says."""
+    """(scaled A) (scaled B)^T in float32; the factors lie as `vocabulary.scales` says."""
     a, b, sfa, sfb = inputs
     return scaled(a, sfa) @ scaled(b, sfb).T
 

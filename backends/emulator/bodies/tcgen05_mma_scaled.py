@@ -19,20 +19,21 @@ def run(call: Call) -> None:
     call.stock(vocabulary.check_scaled, tile)
     if operand_type(call) is not E4M3:
         raise call.fail(f"scaled operands are e4m3, not {operand_type(call).name}")
-    a = operand(call, "a", (m, k)) * _factors(call, "sfa")
-    b = operand(call, "b", (n, k)) * _factors(call, "sfb")
+    a = operand(call, "a", (m, k)) * _factors(call, "sfa", m)
+    b = operand(call, "b", (n, k)) * _factors(call, "sfb", n)
     columns = call.columns(call.resource.name, call.stage, n)
     with np.errstate(invalid="ignore", over="ignore"):
         product = a @ b.T
         columns[:] = product if overwrites(call) else columns + product
 
 
-def _factors(call: Call, which: str) -> np.ndarray:
+def _factors(call: Call, which: str, rows: int) -> np.ndarray:
     """A factor for each row and column of an operand's tile."""
     view = call.view(call.parameter(which))
-    cells = call.columns(view.resource, view.stage, vocabulary.SCALE_COLUMNS)[:32]
-    stored = np.ascontiguousarray(cells).view(np.uint8).reshape(32, 4, 4)  # row, quarter, block
-    return decode(stored.transpose(1, 0, 2).reshape(128, 4), UE8M0).repeat(32, axis=1)
+    wide = vocabulary.scale_columns(rows)
+    cells = call.columns(view.resource, view.stage, wide)[:32]
+    stored = np.ascontiguousarray(cells).view(np.uint8).reshape(32, wide, 4)  # lane, column, block
+    return decode(stored.transpose(1, 0, 2).reshape(rows, 4), UE8M0).repeat(32, axis=1)
 
 
 BODY = Body("sm100.tcgen05_mma_scaled", run)

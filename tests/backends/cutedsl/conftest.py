@@ -9,7 +9,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 import warpdraft.assets
-from warpdraft.assets.examples import blackwell_pair_gemm
+from warpdraft.assets.examples import blackwell_pair_gemm, blackwell_scaled_gemm
 from warpdraft.backends.cutedsl import compile_module, lower
 from warpdraft.core.document import Document
 from warpdraft.core.store import load
@@ -20,6 +20,7 @@ DOCUMENTS = {
     path.name.removesuffix(".warpdraft.json"): load(path) for path in EXAMPLES.glob("*.warpdraft.json")
 }
 PAIRS = "blackwell_pairs_gemm"  # clusters of two pairs
+WIDE = "blackwell_wide_scaled_gemm"  # tiles of 256 columns
 SCHEDULES = ("attention", "ping_pong")  # say nothing of tensors: there is no kernel to make
 NAMES = sorted(name for name in DOCUMENTS if name not in SCHEDULES)
 VARIANTS = runpy.run_path(str(BENCHMARKS / "variants.py"))["VARIANTS"]
@@ -34,6 +35,8 @@ def named(name: str) -> Document:
         return load(EXAMPLES / f"{name}.warpdraft.json")
     if name == PAIRS:
         return blackwell_pair_gemm.build(across=2).document
+    if name == WIDE:
+        return blackwell_scaled_gemm.build(3, 1, columns=256).document
     if name in VARIANTS:
         return VARIANTS[name](named("persistent_gemm"))
     return store_task()
@@ -42,7 +45,7 @@ def named(name: str) -> Document:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`any_document` runs a test once for each document, `edit` once for each edit."""
     if "any_document" in metafunc.fixturenames:
-        metafunc.parametrize("any_document", [*NAMES, *VARIANTS, PAIRS, "store_task"], indirect=True)
+        metafunc.parametrize("any_document", [*NAMES, *VARIANTS, PAIRS, WIDE, "store_task"], indirect=True)
     if "edit" in metafunc.fixturenames:
         metafunc.parametrize("edit", VARIANTS)
 

@@ -23,6 +23,7 @@ pytestmark = [
 ]
 BLACKWELL = ("blackwell_gemm", "blackwell_pair_gemm", "blackwell_scaled_gemm")
 PAIRS = "blackwell_pairs_gemm"  # clusters of two pairs
+WIDE = "blackwell_wide_scaled_gemm"  # tiles of 256 columns
 
 WRITTEN = {  # by instruction, how often it stands in each of `BLACKWELL`
     r"mbarrier\.init\.": (
@@ -105,6 +106,17 @@ def test_each_wait_and_fence_stands_where_it_counts(document, ptx_of, name):
     assert set(before["tcgen05.fence::after"]) <= {"mbarrier.try_wait", "bar.sync"}
 
 
+def test_the_factors_of_256_rows_go_to_8_columns(document, ptx_of):
+    """The second half is 4 columns further, and 512 bytes: 32 in a descriptor, which counts 16 bytes."""
+    ptx = ptx_of(document(WIDE))
+    assert "kind::mxf8f6f4.block_scale.block32" in ptx and "tcgen05.ld.sync.aligned.32x32b.x64" in ptx
+    columns, sources = zip(*re.findall(r"tcgen05\.cp\.\S+ \[(%\w+)\], (%\w+);", ptx), strict=True)
+    assert len(columns) == 3 and len(set(columns)) == len(set(sources)) == 3
+    offset = {m[1]: int(m[2]) for m in re.finditer(r"add\.s32\s+(%r\d+), %r\d+, (\d+);", ptx)}
+    places = sorted(offset[c] for c in columns)
+    assert places == [256, 260, 264]  # behind the accumulator: A's, then B's
+
+
 @pytest.mark.parametrize("name", BLACKWELL)
 def test_registers_that_a_warpgroup_gives_back(document, name):
     """The examples ask for none; a schedule that does has them asked for in the PTX and in the machine code."""
@@ -137,7 +149,7 @@ def without_a_blackwell_gpu() -> bool:
 
 
 @pytest.mark.skipif(not without_a_blackwell_gpu(), reason="there is a Blackwell GPU here")
-@pytest.mark.parametrize("name", [*BLACKWELL, PAIRS])
+@pytest.mark.parametrize("name", [*BLACKWELL, PAIRS, WIDE])
 def test_the_self_check_of_a_blackwell_module_says_that_it_needs_such_a_gpu(document, tmp_path, name):
     """The sizes are those that the documentation gives; a wrong one is refused first, and compiling needs no GPU."""
     module = tmp_path / f"{name}.py"

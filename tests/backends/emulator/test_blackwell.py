@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import warpdraft.assets
-from warpdraft.assets.examples import blackwell_pair_gemm
+from warpdraft.assets.examples import blackwell_pair_gemm, blackwell_scaled_gemm
 from warpdraft.backends.cutedsl import lower
 from warpdraft.backends.emulator import ORDERS, EmulationError, emulate, emulate_all
 from warpdraft.backends.emulator.launch import prepare
@@ -20,11 +20,14 @@ from warpdraft.core.verify import verify
 
 EXAMPLES = Path(warpdraft.assets.__file__).parent / "examples"
 LONG = bool(os.environ.get("WARPDRAFT_LONG"))
-NAMES = ["blackwell_gemm", "blackwell_pair_gemm", "blackwell_scaled_gemm"]
+WIDE = "blackwell_wide_scaled_gemm"  # tiles of 256 columns, one accumulator
+NAMES = ["blackwell_gemm", "blackwell_pair_gemm", "blackwell_scaled_gemm", WIDE]
 SHAPES, SEEDS = (20, 50) if LONG else (3, 5)
 
 
 def example(name: str) -> Document:
+    if name == WIDE:
+        return blackwell_scaled_gemm.build(3, 1, columns=256).document
     return load(EXAMPLES / f"{name}.warpdraft.json")
 
 
@@ -276,6 +279,45 @@ def test_each_fault_of_a_scaled_product_shows(scaled, what):
     broken = edited(scaled, DeleteNode(id))
     assert emulate_all(broken, {"M": 1024, "N": 256, "K": 264}, seeds=3).verdict == shows
     assert verify(broken).verdict == "unsafe"
+
+
+def test_wide_tiles_are_safe_and_take_the_factors_of_all_their_columns():
+    wide = example(WIDE)
+    report = verify(wide)
+    assert (report.verdict, report.scope.kind) == ("safe", "all")
+    assert {r.name: r.storage.bytes for r in wide.resources if r.name in ("sfa", "sfb")} == {
+        "sfa": 4,
+        "sfb": 8,
+    }
+    half = replace(wide, resources=tuple(map(of_128_rows, wide.resources)))
+    with pytest.raises(EmulationError, match="reads 32 x 16 x 1 bytes of sfb, which has 1024"):
+        emulate(half)
+
+
+def of_128_rows(resource):
+    """``resource`` with copies of the factors of 128 rows."""
+    works = tuple(
+        replace(w, params=tuple((k, 128 if k == "rows" else v) for k, v in w.params)) for w in resource.works
+    )
+    return replace(resource, works=works)
+
+
+@pytest.mark.parametrize("tile", [(128, 192, 128), (128, 64, 128), (128, 128, 64)])
+def test_scaled_tiles_that_no_copy_of_factors_fits_are_refused(scaled, tile):
+    resources = tuple(
+        replace(
+            r,
+            works=tuple(
+                replace(w, params=tuple((k, tile if k == "tile" else v) for k, v in w.params))
+                if w.name == "mma"
+                else w
+                for w in r.works
+            ),
+        )
+        for r in scaled.resources
+    )
+    with pytest.raises(EmulationError, match="a scaled tile is 128 x 128 or 256, 128 deep"):
+        emulate(replace(scaled, resources=resources))
 
 
 def test_a_product_takes_the_factors_that_were_copied_before_it(scaled):
