@@ -72,11 +72,9 @@ class Machine:
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
         self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
         self.reached: dict[tuple, set[int]] = {}  # by event, the other CTAs that it touches
-        self.stretches: dict[
-            tuple, dict
-        ] = {}  # of `core.stretches`: (task, warps, CTA) -> loop or guard -> parts
-        self.mends: Callable[[], bool] = lambda: False  # is it right with the counts that its tasks make?
+        self.stretches: dict[tuple, dict] = {}  # of `core.stretches`: the same -> loop or guard -> parts
         self._shared: dict[tuple, tuple] = {}
+        self._drains: dict[tuple[str, int, int], tuple[Op, ...]] = {}
         self._classes: dict[str, list[tuple[int, ...]]] = {}
         self._own: dict[str, frozenset[tuple[str, str]]] = {}
         self._used: dict[str, set[tuple[str, str]]] = {}
@@ -183,6 +181,10 @@ class Machine:
         """What dependent launches wait for and touch."""
         return grid_dependency(self.document)
 
+    def mends(self) -> bool:
+        """Whether the schedule is right with the counts that its tasks make; who checks it gives an answer of its own."""
+        return False
+
     @cached_property
     def scheduled(self) -> bool:
         """Whether responses of a dynamic scheduler are fetched: rules compare who knows of which."""
@@ -217,8 +219,16 @@ class Machine:
     @cached_property
     def peeks(self) -> bool:
         """Whether any task peeks at a pipeline."""
+        return any(self.peeked.values())
+
+    @cached_property
+    def peeked(self) -> dict[str, int]:
+        """At how many sides of pipelines each task peeks."""
         kinds = (OpKind.TRY_ACQUIRE, OpKind.TRY_WAIT)
-        return any(o.kind in kinds for t in self.document.tasks for o in ops_of(t))
+        return {
+            t.name: len({(o.target, o.kind) for o in ops_of(t) if o.kind in kinds})
+            for t in self.document.tasks
+        }
 
     @cached_property
     def usual(self) -> dict[str, bool]:
@@ -296,14 +306,15 @@ class Machine:
     def drains(self, task: Task, warp: int, cta: int) -> tuple[Op, ...]:
         """The last commit of ``warp`` on each pipeline that it fills and other CTAs arrive on: it drains these at its
         end, where no schedule says when."""
-        last: dict[str, Op] = {}
-        if self.ctas > 1:
-            stated = self.drained
+        key = task.name, warp, cta
+        if self.ctas > 1 and key not in self._drains:
+            last: dict[str, Op] = {}
             for op in ops_of_warp(task.body, warp, cta):
                 found = self.routes.get(op.target) if op.kind is OpKind.COMMIT else None
-                if found is not None and found.crossing and found.produces[cta] and op.target not in stated:
+                if found and found.crossing and found.produces[cta] and op.target not in self.drained:
                     last[op.target] = op
-        return tuple(last.values())
+            self._drains[key] = tuple(last.values())
+        return self._drains.get(key, ())
 
     @cached_property
     def drained(self) -> frozenset[str]:

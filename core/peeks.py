@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .clocks import Execution
     from .cuts import Mark
     from .frontier import Frontier
+    from .machine import Machine
 
 
 ASKING = (EventKind.TRY, EventKind.WAIT)
@@ -90,13 +91,17 @@ def _skipping(events: Iterable[Event], barriers: Sequence[Barrier]) -> Iterator[
             yield event
 
 
-def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]:
+def peeked(program: Program, w: int, mark: Mark, sides: int) -> dict[tuple[str, str], tuple]:
     """By (resource, side), the use of its pipeline that stream ``w`` looked at with its last peek before ``mark``, counted
-    from each of its cursors there."""
+    from each of its cursors there. It may peek at so many ``sides``."""
     last: dict[tuple[str, str], Event] = {}
-    for event in program.streams[w].events[: mark.position]:
-        if event.kind is EventKind.TRY and program.barriers[event.barrier].side != "raw":
-            last[program.barriers[event.barrier].resource, program.barriers[event.barrier].side] = event
+    events, place = program.streams[w].events, mark.position
+    while place and len(last) < sides:
+        place -= 1
+        event = events[place]
+        if event[0] is EventKind.TRY and program.barriers[event.barrier].side != "raw":
+            barrier = program.barriers[event.barrier]
+            last.setdefault((barrier.resource, barrier.side), event)
     found, cta = {}, program.streams[w].cta
     for (name, side), event in last.items():
         stages = sum((b.resource, b.side, b.cta) == (name, side, cta) for b in program.barriers)
@@ -106,10 +111,15 @@ def peeked(program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]
     return found
 
 
-def peeked_alike(program: Program, one: Frontier, two: Frontier, other: Program) -> bool:
+def peeked_alike(machine: Machine, program: Program, one: Frontier, two: Frontier, other: Program) -> bool:
     """Whether old peeks stand for the same waits to come at both cuts, and none is ahead of its phase; ``other`` is the
     program of ``two``."""
-    return not one.ahead + two.ahead and all(
-        w in two.cut.marks and peeked(program, w, mark) == peeked(other, w, two.cut.marks[w])
-        for w, mark in one.cut.marks.items()
-    )
+    if one.ahead or two.ahead:
+        return False
+    for w, mark in one.cut.marks.items():
+        if w not in two.cut.marks:
+            return False
+        sides = machine.peeked[program.streams[w].task]
+        if sides and peeked(program, w, mark, sides) != peeked(other, w, two.cut.marks[w], sides):
+            return False
+    return True

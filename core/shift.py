@@ -39,7 +39,7 @@ def same(
     other = other or execution
     if one.counts != two.counts or one.ranks != two.ranks:
         return False
-    if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
+    if machine.peeks and not peeked_alike(machine, execution.program, one, two, other.program):
         return False
     try:
         Comparison(machine, growth, uses, execution, one, two, other).run()

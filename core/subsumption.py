@@ -42,7 +42,7 @@ def covers(
     """Whether ``two``, of ``other``, is ``one``, of ``execution``, but for a shift, and for what its warps know beyond."""
     if one.amounts != two.amounts:
         return False
-    if machine.peeks and not peeked_alike(execution.program, one, two, other.program):
+    if machine.peeks and not peeked_alike(machine, execution.program, one, two, other.program):
         return False
     try:
         _Coverage(askers, machine, growth, uses, execution, one, two, other).run()
@@ -85,7 +85,8 @@ class _Coverage(Comparison):
         self.known: dict[tuple[int, int, int], tuple[Clock, Clock]] = {}
 
     def clock(self, a: Clock, b: Clock, skip: int = -1) -> None:
-        self.known[id(a), id(b), skip] = a, b
+        if b[0] != KNOWN:  # of a barrier that nobody waits for any more
+            self.known[id(a), id(b), skip] = a, b
 
     def contributions(self, b: int, to: int) -> None:
         """Of the last phase, and of the one before: what a warp does is known by its place, what an engine does by the phase
@@ -113,7 +114,9 @@ class _Coverage(Comparison):
         self.places.asking = self.askers.barriers[b]
         super().barrier(b, to)
         self.places.asking = None
-        for x, y in zip(self.one.log[b], self.two.log[to], strict=True):  # the contributions to a phase are compared, too
+        for x, y in zip(
+            self.one.log[b], self.two.log[to], strict=True
+        ):  # the contributions to a phase are compared, too
             self.places.add(((x.stream, x.index),), ((y.stream, y.index),), BY_CLOCKS)
         if b in self.one.landing:  # whether the phase of the last copy is over
             (_, _, g), (_, _, h) = self.one.landing[b], self.two.landing[to]
@@ -179,8 +182,11 @@ class _Coverage(Comparison):
         most = [(c, k, max(b for _, b in pairs), pairs) for (c, k), pairs in single.items()]
         for (_, _, skip), (one, two) in self.known.items():
             for c, k, last, pairs in most:
-                if two[k] < last and c != skip and any(a <= one[c] and two[k] < b for a, b in pairs):
-                    raise Different
+                if two[k] < last and c != skip:
+                    known, its = one[c], two[k]
+                    for a, b in pairs:
+                        if a <= known and its < b:
+                            raise Different
             for ends, its in several:
                 if not _tells(two, its, skip) and _tells(one, ends, skip):
                     raise Different

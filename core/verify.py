@@ -186,6 +186,7 @@ class _Search:
         ):
             case = {n: v for n, v in values.items() if n not in per_tile or not notes}
             self.collector.add(findings, tuple(sorted(case.items())), notes)
+        del machine.mends  # each would keep the other from being freed at once
 
     def _prove(self, machine: Machine) -> None:
         """Long loops of constant length from short ones, if that can be; else as they are. Where a rule on structure is
@@ -368,8 +369,8 @@ def _without_consequences(search: _Search) -> tuple[Finding, ...]:
     """The rows; behind a wrong declaration only what also breaks without it, and one row for each rule that does not."""
     rows = search.collector.rows()
     declared = [f for f in rows if f.code in DECLARED and OPEN not in f.notes]
-    wrong = reported(declared, mismatches(search.document))
-    if not declared or not wrong or too_large(search.document):
+    wrong = reported(declared, mismatches(search.document)) if declared else ()
+    if not wrong or too_large(search.document):
         return rows
     if wrong == mismatches(search.document):
         repaired = search.mended
