@@ -1,7 +1,8 @@
 """Proof for all outcomes of conditions at run time: the states between iterations form a finite graph.
 
 All tasks go through some loops together (`core.joints`). Between two iterations every warp goes as far as it can; what may
-follow depends on the state there, and states that are the same but for a shift (`core.shift`) have the same future. So start
+follow depends on the state there, and a state that is the same as another but for a shift (`core.shift`), and for warps that
+know more (`core.subsumption`), has no future that is wrong where the other has none. So start
 at the state before the first iteration, go on from each state in every way (one more iteration, or past the loop, with every
 outcome of the conditions that are asked for), and stop where a state is known. If that ends, every number of iterations of
 each of these loops, with every pattern of outcomes, walks through the graph, each of whose edges has been executed, and was
@@ -11,7 +12,8 @@ A loop inside another may run another number of times in each iteration around i
 are no schedule's, and if one is wrong, nothing is concluded.
 
 Other symbols have fixed values here. Their loops inside an iteration are cut as `core.periodic` cuts those of a whole run;
-where all cuts of all edges match, the graph for the value one period on has the same edges between the same states.
+where the later cut is covered by the earlier one on all edges, the graph for the value one period on has the same edges,
+between states that are covered by these.
 
 Tiles of several kinds (work, empty, skipped) are outcomes like any other.
 """
