@@ -192,10 +192,15 @@ class Frontier:
 
     def _low_of(self, e: Execution, streams: frozenset[int] | None) -> list[int]:
         """What all active ones of ``streams`` know (of all, where there are none)."""
-        who = (streams & self.active if streams else None) or self.active
-        if who not in self.lows:
-            self.lows[who] = self._low(e, who)
-        return self.lows[who]
+        if not streams:
+            return self.low
+        found = self.lows.get(streams)
+        if found is None:
+            who = streams & self.active or self.active
+            if who not in self.lows:
+                self.lows[who] = self._low(e, who)
+            found = self.lows[streams] = self.lows[who]
+        return found
 
     def _record(self, e: Execution, x: Record | None) -> tuple | None:
         """An access as far as a later one can tell; None if it cannot."""

@@ -13,6 +13,9 @@ places are there. What is no clock must be the same but for the shift; accesses 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from .audience import Askers
 from .clocks import Execution
 from .counterparts import KNOWN, Different
@@ -179,14 +182,15 @@ class _Coverage(Comparison):
                 single.setdefault((ends[0][0], its[0][0]), []).append((ends[0][1], its[0][1]))
             else:
                 several.append((ends, its))
-        most = [(c, k, max(b for _, b in pairs), pairs) for (c, k), pairs in single.items()]
+        asked = []
+        for (c, k), pairs in single.items():
+            pairs.sort()
+            asked.append((c, k, [a for a, _ in pairs], list(accumulate((b for _, b in pairs), max))))
         for (_, _, skip), (one, two) in self.known.items():
-            for c, k, last, pairs in most:
-                if two[k] < last and c != skip:
-                    known, its = one[c], two[k]
-                    for a, b in pairs:
-                        if a <= known and its < b:
-                            raise Different
+            for c, k, places, most in asked:
+                at = bisect_right(places, one[c])
+                if at and two[k] < most[at - 1] and c != skip:
+                    raise Different
             for ends, its in several:
                 if not _tells(two, its, skip) and _tells(one, ends, skip):
                     raise Different
