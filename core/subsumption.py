@@ -186,6 +186,10 @@ class _Coverage(Comparison):
         for (c, k), pairs in single.items():
             pairs.sort()
             asked.append((c, k, [a for a, _ in pairs], list(accumulate((b for _, b in pairs), max))))
+        for key, (_, one) in self.one.fences.items():  # behind a fence counts what its warp knew then
+            two, w = self.two.fences[key][1], key[1]
+            for ends, its, _ in self.places.ends:
+                self.need(_tells(two, its, w) or not _tells(one, ends, w))
         for (_, _, skip), (one, two) in self.known.items():
             for c, k, places, most in asked:
                 at = bisect_right(places, one[c])
