@@ -116,6 +116,7 @@ class Closure:
     deadline: float
     different: set[str] = field(default_factory=set)
     foreseen: Foreseen | None = None  # at other values
+    idle: bool = False  # whether the run without iterations is known, from other values
     events: int = 0
     longest: dict[str, tuple[Joint, int]] = field(
         default_factory=dict
@@ -206,7 +207,7 @@ class Closure:
         """What may follow: past the loop, or one more iteration, the last one or not."""
         joint = state.joint
         i, last = state.turns[joint.number]
-        if self._may_leave(joint, i, last):
+        if self._may_leave(joint, i, last) and not (self.idle and i == 0 and joint.parent is None):
             yield from self._past(state, joint)
         if last or (not joint.symbol and i == joint.least):
             return

@@ -70,7 +70,7 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
         self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
-        self.reached: dict[tuple, set[int]] = {}  # by event, the other CTAs that it touches
+        self.reached: dict[tuple, dict] = {}  # of `core.hazards.cluster_exit`: the same -> op -> CTAs
         self.stretches: dict[tuple, dict] = {}  # of `core.stretches`: the same -> loop or guard -> parts
         self._shared: dict[tuple, tuple] = {}
         self._drains: dict[tuple[str, int, int], tuple[Op, ...]] = {}

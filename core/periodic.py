@@ -53,6 +53,7 @@ from .program import Program
 from .run import Run
 from .shift import same
 from .sweep import REACH, Paused, sweep
+from .tree import walk
 from .unroll import trip_count
 from .valuations import MAX_PERIOD, Values, cost, loops_of
 
@@ -96,6 +97,9 @@ class Prover:
     reached: dict[str, int] = field(default_factory=dict)
     joints: Joints | None = None  # the loops whose iterations decide about conditions
     foreseen: Foreseen | None = None
+    idle: bool = (
+        False  # whether the run without iterations of the joint loops is known, the same at all values
+    )
     states: int = 0
 
     def prove(self) -> str:
@@ -250,6 +254,7 @@ class Prover:
             set(self.hopeless),
             self.foreseen
             or foreseen(self.machine, self.joints, self.growth, self._ample(values), self.deadline),
+            self.idle,
         )
         try:
             fine = closure.explore()
@@ -265,9 +270,19 @@ class Prover:
         if self.events > CLOSURES:
             raise NotJoint(f"the proof would need more than {CLOSURES:,} events")
         self.states = max(self.states, closure.states)
+        self.idle = self.idle or (real and self._alike_without())
         for name, value in closure.reached.items():
             self.reached[name] = max(value, self.reached.get(name, value))
         return frozenset(self.growth.least) - closure.different
+
+    def _alike_without(self) -> bool:
+        """Whether other symbols make no difference where no joint loop runs: there is one around all others."""
+        top = [j for j in self.joints.loops if j.parent is None]
+        inside = {id(x) for j in top for loop in j.loops.values() for x in walk((loop,))}
+        others = (
+            x for x in loops_of(self.machine.document) if x.id in self.growth.loops and id(x) not in inside
+        )
+        return len(top) == 1 and bool(top[0].symbol) and not self.growth.computed and not any(others)
 
     def _ample(self, values: Values) -> Values:
         """Greater ``values``, at which loops do in some iteration whatever they do in any."""

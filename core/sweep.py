@@ -26,7 +26,7 @@ class Paused(Execution):
     def run_to(self, limits: Sequence[int]) -> None:
         """Every stream as far as it can go, and not beyond its limit."""
         handlers, streams, at = self.handlers, self.program.streams, self.at
-        parked = {w for waiting in self.parked for w in waiting}
+        parked = {w for waiting in self.parked for w in waiting} if any(self.parked) else ()
         ready = self.ready = deque(w for w in range(self.n) if at[w] < limits[w] and w not in parked)
         while ready and not self.stopped:
             w = ready.popleft()

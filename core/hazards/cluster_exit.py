@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..async_arrivals import committed
 from ..document import OpKind
 from ..findings import Finding
-from ..program import BarrierKind, Event, EventKind
+from ..program import BarrierKind, Event, EventKind, Stream
 from ..races import ARRIVING, Record
 from ..run import Run
 from .base import Hazard, error, unique
@@ -39,17 +39,31 @@ def examine(run: Run) -> Iterator[Finding]:
 
 def _last_touches(run: Run) -> Iterator[Touch]:
     """Of each op, the last touch of each other CTA: when that is known, so are those before it."""
-    streams, each, known = run.program.streams, max(1, run.machine.per_cta), run.machine.reached
+    streams, each = run.program.streams, max(1, run.machine.per_cta)
     for w, stream in enumerate(streams):
-        # what an op reaches is the same in every iteration
-        last = {(e[1], e[0], e[3] // each): j for j, e in enumerate(stream.events, 1)}
-        for key, j in last.items():
-            event, here = stream.events[j - 1], (stream.cta, *key)
-            if here not in known:
-                known[here] = _reached(run, event) - {stream.cta}
-            for cta in known[here]:
+        events, far = stream.events, _far(run, stream, each)
+        left, j = set(far), len(events)
+        while left and j:  # what an op reaches is the same in every iteration
+            j -= 1
+            event = events[j]
+            if (key := (event[0], event[1], event[3] // each)) not in left:
+                continue
+            left.discard(key)
+            for cta in far[key]:
                 others = (u for u, other in enumerate(streams) if other.cta == cta)
-                yield Touch(w, j, cta, any(_knows(run, w, j, event, u) for u in others))
+                yield Touch(w, j + 1, cta, any(_knows(run, w, j + 1, event, u) for u in others))
+
+
+def _far(run: Run, stream: Stream, each: int) -> dict[tuple[EventKind, str, int], set[int]]:
+    """The other CTAs that events of ``stream`` reach, by kind, op and CTA of the barrier: of each op looked up once."""
+    known = run.machine.reached.setdefault((stream.task, stream.warps, stream.cta), {})
+    ops = {e[1] for e in stream.events}
+    if new := ops - known.keys():
+        known |= {op: {} for op in new}
+        for e in stream.events:
+            if e[1] in new and (ctas := _reached(run, e) - {stream.cta}):
+                known[e[1]].setdefault((e[0], e[1], e[3] // each), set()).update(ctas)
+    return {key: ctas for op in ops for key, ctas in known[op].items()}
 
 
 def _reached(run: Run, event: Event) -> set[int]:

@@ -10,7 +10,7 @@ from ..document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
 from ..expressions import Symbol, symbols_of
 from ..findings import Finding
 from ..machine import Machine
-from ..tree import ops_of
+from ..tree import ops_of, walk
 from ..unroll import PIPELINE_KINDS
 from .base import Hazard, error, unique
 from .examples import K, acquire, commit, document, fence, loop, op, release, ring, task, wait, work
@@ -33,7 +33,10 @@ def check(document: Document) -> Iterator[Finding]:
     """Loops over a symbol with a value for each CTA, or of different constant lengths in different CTAs, around ops on a
     pipeline whose barriers several CTAs share."""
     ctas = looked_at(document)
-    if ctas == 1:
+    by_rank = (
+        n.kind is GuardKind.CTA_RANK for t in document.tasks for n in walk(t.body) if isinstance(n, Guard)
+    )
+    if ctas == 1 or not (any(s.per_cta for s in document.symbols) or any(by_rank)):
         return
     for name in sorted(Machine(document).crossing):
         yield from _written(document, name, ctas)
