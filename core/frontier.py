@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from functools import cached_property
 
-from .async_arrivals import arrivals_of, covering, ended
+from .async_arrivals import arrivals_of, covering
 from .audience import Askers, Audience
 from .clocks import Execution
 from .counterparts import KNOWN
@@ -45,13 +45,13 @@ class Frontier:
         self.lows = lows = dict[frozenset[int], list[int]]()
         self.askers = askers
         self.low = lows[self.active] = self._low(e, self.active)
-        self.cumul, self.last, self.before = [], [], []
+        self.cumul, self.last, self.before, self.heeded = list(e.cumul), [], [], []
         for b, who in enumerate(waiters):
             who &= self.active
             if who not in lows:
                 lows[who] = self._low(e, who)
             low = lows[who]  # what all who may still wait for it know
-            self.cumul.append(joined(e.cumul[b], low) if who else tuple(low))
+            self.heeded.append(low if who else None)
             # asked for only where a warp does not know the phase before (all phases) complete
             done, known = e.state[b].completed, e.n + b
             asked = bool(who) and low[known] < done - 1
@@ -103,8 +103,11 @@ class Frontier:
 
     @cached_property
     def ranks(self) -> list[list[int]]:
-        """Of each stream, in which order the others know of it. Clocks know only places from then on."""
+        """Of each stream, in which order the others know of it. From then on clocks know only places, and those of barriers
+        what all know who may still wait for them."""
         n = len(self.at)
+        known = [low or [KNOWN] * len(self.base[0]) for low in self.heeded]
+        self.cumul = [joined(clock, low) for clock, low in zip(self.cumul, known, strict=True)]
         self._forget(n)
         return [_ranks([base[u] for w, base in enumerate(self.base) if w != u]) for u in range(n)]
 
@@ -214,11 +217,12 @@ class Frontier:
         if watched and e.fencing.must_leave(x):
             fence = e.fencing.left(x)
         copies = x.event.engine is Engine.CP_ASYNC
-        by_arrival = x.component in BY_ARRIVAL or copies
+        # of arrivals on one barrier the first is known first
+        commits = tuple(sorted(covering(e, x))) if x.component in BY_ARRIVAL or copies else ()
         done = (
             (x.component >= 0 and low[x.component] >= x.value)
             or (x.component == SYNC and low[x.stream] >= x.index)
-            or (by_arrival and ended(e, x, low))
+            or any(low[e.n + b] >= g for b, g in commits)
         )
         done = done and not (
             watched and any(not e.fencing.entered(x, w) for w in self.entering if w != x.stream)
@@ -227,7 +231,6 @@ class Frontier:
             done = False  # a copy to come may still lack a fence behind it
         if done and fence is not None and (fence == KNOWN or low[x.stream] >= fence):
             return None
-        commits = tuple(sorted(covering(e, x))) if by_arrival else ()
         late = copies or x.access.resource in e.races.outside
         behind = e.races.fenced_behind(x) if late and fence != KNOWN else frozenset()
         what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind

@@ -91,9 +91,10 @@ def _skipping(events: Iterable[Event], barriers: Sequence[Barrier]) -> Iterator[
             yield event
 
 
-def peeked(program: Program, w: int, mark: Mark, sides: int) -> dict[tuple[str, str], tuple]:
+def peeked(machine: Machine, program: Program, w: int, mark: Mark) -> dict[tuple[str, str], tuple]:
     """By (resource, side), the use of its pipeline that stream ``w`` looked at with its last peek before ``mark``, counted
-    from each of its cursors there. It may peek at so many ``sides``."""
+    from each of its cursors there."""
+    sides = machine.peeked[program.streams[w].task]
     last: dict[tuple[str, str], Event] = {}
     events, place = program.streams[w].events, mark.position
     while place and len(last) < sides:
@@ -102,9 +103,9 @@ def peeked(program: Program, w: int, mark: Mark, sides: int) -> dict[tuple[str, 
         if event[0] is EventKind.TRY and program.barriers[event.barrier].side != "raw":
             barrier = program.barriers[event.barrier]
             last.setdefault((barrier.resource, barrier.side), event)
-    found, cta = {}, program.streams[w].cta
+    found = {}
     for (name, side), event in last.items():
-        stages = sum((b.resource, b.side, b.cta) == (name, side, cta) for b in program.barriers)
+        stages = max(1, machine.resources[name].pipeline.stages)
         use = (event.number or 0) * stages + program.barriers[event.barrier].stage
         cursors = ((cursor, use - uses) for (of, cursor), uses in mark.cursors.items() if of == name)
         found[name, side] = tuple(sorted(cursors))
@@ -119,7 +120,6 @@ def peeked_alike(machine: Machine, program: Program, one: Frontier, two: Frontie
     for w, mark in one.cut.marks.items():
         if w not in two.cut.marks:
             return False
-        sides = machine.peeked[program.streams[w].task]
-        if sides and peeked(program, w, mark, sides) != peeked(other, w, two.cut.marks[w], sides):
+        if peeked(machine, program, w, mark) != peeked(machine, other, w, two.cut.marks[w]):
             return False
     return True

@@ -61,20 +61,10 @@ class Comparison:
         two: Frontier,
         other: Execution,
     ) -> None:
-        self.other = other
-        self.machine, self.growth, self.of, self.e, self.one, self.two = (
-            machine,
-            growth,
-            uses,
-            execution,
-            one,
-            two,
-        )
-        self.streams, self.n, self.barriers = (
-            execution.program.streams,
-            execution.n,
-            execution.program.barriers,
-        )
+        self.machine, self.growth, self.of = machine, growth, uses
+        self.e, self.other, self.one, self.two = execution, other, one, two
+        self.streams, self.barriers = execution.program.streams, execution.program.barriers
+        self.n = execution.n
         self.to = list(range(len(self.barriers)))  # barrier -> its counterpart
         self.moved: dict[tuple[str, int], int] = {}  # (pipeline, CTA) -> uses between the cuts
         self.shift = [0] * len(one.base[0])
@@ -271,7 +261,7 @@ class Comparison:
         self.need(state == its or state._replace(completed=its.completed) == its)
         self.need((state.completed == 0) == (its.completed == 0))  # rules ask whether it was ever used
         self.need(one.parked[b] == two.parked[to])
-        self.clock(one.cumul[b], two.cumul[to])
+        self.cumulative(b, to)
         self.contributions(b, to)
         self.need(len(one.log[b]) == len(two.log[to]))
         for x, y in zip(one.log[b], two.log[to], strict=True):
@@ -289,6 +279,9 @@ class Comparison:
             self.need(w == u)
             self.value(w, j, k)
             self.value(self.n + b, g, h)
+
+    def cumulative(self, b: int, to: int) -> None:
+        self.clock(self.one.cumul[b], self.two.cumul[to])
 
     def contributions(self, b: int, to: int) -> None:
         one, two = self.one, self.two

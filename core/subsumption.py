@@ -14,7 +14,9 @@ places are there. What is no clock must be the same but for the shift; accesses 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
+from operator import or_
 
 from .audience import Askers
 from .clocks import Execution
@@ -85,11 +87,16 @@ class _Coverage(Comparison):
         self.askers = askers
         self.places = _Places(self.n)
         self.value, self.ask = self.places.value, self.places.ask
-        self.known: dict[tuple[int, int, int], tuple[Clock, Clock]] = {}
+        # pairs of clocks with their own component, and what all know who may still learn of the second one
+        self.known: dict[tuple[int, ...], tuple[Clock, Clock, int, Sequence[int] | None]] = {}
 
     def clock(self, a: Clock, b: Clock, skip: int = -1) -> None:
-        if b[0] != KNOWN:  # of a barrier that nobody waits for any more
-            self.known[id(a), id(b), skip] = a, b
+        self.known[id(a), id(b), skip] = a, b, skip, None
+
+    def cumulative(self, b: int, to: int) -> None:
+        one, two, low = self.one.cumul[b], self.two.cumul[to], self.two.heeded[to]
+        if low is not None:  # else nobody waits for it any more
+            self.known[id(one), id(two), -1, id(low)] = one, two, -1, low
 
     def contributions(self, b: int, to: int) -> None:
         """Of the last phase, and of the one before: what a warp does is known by its place, what an engine does by the phase
@@ -171,41 +178,47 @@ class _Coverage(Comparison):
 
     # -- the end --------------------------------------------------------------------------------------------------------
     def zones(self) -> None:
-        base, active = self.two.base, self.two.active
-        single: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by component and its counterpart
-        several = []
-        for ends, its, asking in self.places.ends:
-            who = active if asking is None else asking & active
-            if asking is not BY_CLOCKS and all(_tells(base[w], its, w) for w in who):
-                continue
-            if len(ends) == len(its) == 1:
-                single.setdefault((ends[0][0], its[0][0]), []).append((ends[0][1], its[0][1]))
-            else:
-                several.append((ends, its))
-        asked = []
-        for (c, k), pairs in single.items():
-            pairs.sort()
-            asked.append((c, k, [a for a, _ in pairs], list(accumulate((b for _, b in pairs), max))))
+        base, active, places = self.two.base, self.two.active, list(self.places.ends)
+        told, its = _Told([ends for ends, _, _ in places]), _Told([ends for _, ends, _ in places])
         for key, (_, one) in self.one.fences.items():  # behind a fence counts what its warp knew then
-            two, w = self.two.fences[key][1], key[1]
-            for ends, its, _ in self.places.ends:
-                self.need(_tells(two, its, w) or not _tells(one, ends, w))
-        for (_, _, skip), (one, two) in self.known.items():
-            for c, k, places, most in asked:
-                at = bisect_right(places, one[c])
-                if at and two[k] < most[at - 1] and c != skip:
-                    raise Different
-            for ends, its in several:
-                if not _tells(two, its, skip) and _tells(one, ends, skip):
-                    raise Different
+            self.need(not told.by(one, key[1]) & ~its.by(self.two.fences[key][1], key[1]))
+        knows = {w: its.by(base[w], w) for w in active}
+        asked = 0  # the places that not all know who may ask for them
+        for i, (_, _, asking) in enumerate(places):
+            who = active if asking is None else asking & active
+            if asking is BY_CLOCKS or not all(knows[w] >> i & 1 for w in who):
+                asked |= 1 << i
+        lows: dict[int, int] = {}
+        for one, two, own, low in self.known.values():
+            lacking = told.by(one, own) & asked
+            lacking &= ~its.by(two, own) if lacking else 0
+            if lacking and low is not None:
+                if id(low) not in lows:
+                    lows[id(low)] = its.by(low, -1)
+                lacking &= ~lows[id(low)]
+            self.need(not lacking)
 
 
-def _tells(clock: Clock, ends: Ends, own: int) -> bool:
-    """Whether a clock knows one of ``ends``; a stream knows all that it has done itself."""
-    for c, v in ends:
-        if clock[c] >= v or c == own:
-            return True
-    return False
+class _Told:
+    """Which of several places clocks tell of, as bits of a number."""
+
+    def __init__(self, places: Sequence[Ends]) -> None:
+        values: dict[int, list[tuple[int, int]]] = {}
+        for i, ends in enumerate(places):
+            for c, v in ends:
+                values.setdefault(c, []).append((v, 1 << i))
+        self.tables = []  # component, its values, and the places that it tells of from none of them, one, two ... on
+        for c, found in values.items():
+            found.sort()
+            bits = accumulate((bit for _, bit in found), or_, initial=0)
+            self.tables.append((c, [v for v, _ in found], list(bits)))
+
+    def by(self, clock: Sequence[int], own: int) -> int:
+        """Those that ``clock`` tells of; a stream knows all that it has done itself."""
+        told = 0
+        for c, values, bits in self.tables:
+            told |= bits[-1] if c == own else bits[bisect_right(values, clock[c])]
+        return told
 
 
 def _ends(record: tuple, n: int) -> Ends:
