@@ -46,6 +46,7 @@ DEPENDS = {
         "trip_counts",
         "report",
         "notice",
+        "asked",
         "recovery",
         "revision",
         "others",
@@ -247,7 +248,7 @@ class Page:
             self._draw(("timeline_tools",))
         elif stuck := result.get("waiting"):  # a watchdog build's: where its warps stood
             self.session.select("op", tuple(dict.fromkeys(wait["op"] for wait in stuck)))
-            self.session.say("error", f"It hung: {result['message']}")
+            self.session.tell("error", f"It hung: {result['message']}")
 
     # From the page to the session
 
@@ -281,13 +282,13 @@ class Page:
 
     def _exported(self, result: Result, name: str, unsafe: bool) -> None:
         if result.value is None:
-            self.session.say("error", f"Cannot be lowered: {result.problem}")
+            self.session.tell("error", f"Cannot be lowered: {result.problem}")
         elif refusal := result.value.get("refusal"):
             offer = {"label": "Export anyway (unsafe)", "intent": {"type": "export", "unsafe": True}}
-            self.session.say("error", f"Not exported: {refusal}", offer)
+            self.session.tell("error", f"Not exported: {refusal}", offer)
         else:
             self.component.send_download(name, result.value["text"], "text/x-python")
-            self.session.say("done", f"Exported {name}" + (", although unsafe" if unsafe else ""))
+            self.session.tell("done", f"Exported {name}" + (", although unsafe" if unsafe else ""))
 
     def _run(self, intent: Mapping[str, Any]) -> None:
         if not self._asks("Run", intent):
@@ -311,7 +312,7 @@ class Page:
         self._runner.cancel()
 
     def _dismiss(self, intent: Mapping[str, Any]) -> None:
-        self.session.notice = None
+        self.session.dismiss(intent.get("number", 0))
 
     def _time(self, intent: Mapping[str, Any]) -> None:
         self._timeline.figure.move(str(intent["key"]))

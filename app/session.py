@@ -56,6 +56,9 @@ class Session(param.Parameterized):
     python = param.ClassSelector(class_=Result, default=Result(), doc="The authoring source, written back.")
     kept = param.Integer(0, doc="The newest revision that would survive a crash.")
     notice = param.ClassSelector(class_=Notice, allow_None=True)
+    asked = param.ClassSelector(
+        class_=tuple, default=(), doc="Earlier notices whose question waits for an answer."
+    )
     recovery = param.ClassSelector(
         class_=Document, allow_None=True, doc="Unsaved changes found beside the file."
     )
@@ -143,7 +146,7 @@ class Session(param.Parameterized):
             self.fixes = {}
             self._keep_selection()
             self._reset_trip_counts()
-            self.notice = None
+            self.notice, self.asked = None, ()
             self._analyse()  # before the views are drawn: the verdict takes longest
         self._keep_autosave()
 
@@ -173,9 +176,26 @@ class Session(param.Parameterized):
         self.selection = Selection(kind, ids) if ids else Selection()
 
     def say(self, kind: str, text: str, action: Any = None) -> None:
-        """Show a line to the person, with a button that does ``action``, if given."""
+        """Answer what the person just did with a line, and a button that does ``action``, if given; earlier ones go."""
+        with param.parameterized.batch_call_watchers(self):
+            self.asked, self.notice = (), self._noticed(kind, text, action)
+
+    def tell(self, kind: str, text: str, action: Any = None) -> None:
+        """The same for what comes by itself, of work in the background: a question that waits for an answer stays."""
+        with self.lock, param.parameterized.batch_call_watchers(self):
+            if self.notice is not None and self.notice.action:
+                self.asked = (*self.asked, self.notice)
+            self.notice = self._noticed(kind, text, action)
+
+    def dismiss(self, number: int) -> None:
+        """Take the notice of that number away."""
+        self.asked = tuple(notice for notice in self.asked if notice.number != number)
+        if self.notice is not None and self.notice.number == number:
+            self.notice = None
+
+    def _noticed(self, kind: str, text: str, action: Any) -> Notice:
         self._notices += 1
-        self.notice = Notice(kind, text, self._notices, action)
+        return Notice(kind, text, self._notices, action)
 
     def set_trip_counts(self, counts: Mapping[str, int]) -> None:
         """Choose the symbols' values for the timeline and for runs."""
@@ -212,7 +232,7 @@ class Session(param.Parameterized):
             self.path, self.saved, self.history = path, saved, History(document)
             self.revision += 1
             self.selection, self.trip_counts, self.fixes = Selection(), {}, {}
-            self.notice = self.recovery = None
+            self.notice, self.asked, self.recovery = None, (), None
             self.report = self.graph = self.timeline = self.code = self.python = Result()
             self._background.forget()
             self._reset_trip_counts()
@@ -259,7 +279,7 @@ class Session(param.Parameterized):
             return
         if self._autosave.problem and not self._told:
             self._told = True
-            self.say("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
+            self.tell("info", f"Unsaved changes cannot be kept beside the file: {self._autosave.problem}")
         revision = self.revision
         if self.dirty:
             self._autosave.keep(

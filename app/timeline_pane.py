@@ -216,7 +216,7 @@ class TimelinePane:
         def answer(result: Result) -> None:
             if result.value is None:
                 self._measured = None
-                self._session.say("error", f"{name}: {result.problem}")
+                self._session.tell("error", f"{name}: {result.problem}")
             else:
                 self._measured = {**loading, **result.value}
             self.show()
@@ -230,7 +230,7 @@ class TimelinePane:
 
             def answer(result: Result) -> None:
                 if result.value is None:
-                    session.say("error", f"There is no trace: {result.problem}")
+                    session.tell("error", f"There is no trace: {result.problem}")
                 else:
                     self._send(_file(f"{name}.trace.json", result.value, "application/json"))
 

@@ -8,14 +8,15 @@ from warpdraft.core.tree import placed
 
 from ..files import Folder
 from ..session import Session
+from ..values import Notice
 from .findings import verdict_view
 
 
 def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, Any]:
     """The toolbar's state."""
-    history, notice = session.history, session.notice
+    history = session.history
     counts = session.trip_counts
-    action = notice.action if notice else None
+    notices = (*session.asked, session.notice) if session.notice else session.asked
     return {
         "name": session.document.name,
         "revision": session.revision,
@@ -30,15 +31,14 @@ def chrome_view(session: Session, folder: Folder, running: bool) -> dict[str, An
             for s in session.document.symbols
         ],
         "verdict": verdict_view(session.report, session.revision, not any(placed(session.document))),
-        "notice": {
-            "kind": notice.kind,
-            "text": notice.text,
-            "actions": action if isinstance(action, tuple) else [action] if action else [],
-            "number": notice.number,
-        }
-        if notice
-        else None,
+        "notices": [_notice(notice) for notice in notices],
         "recovery": session.recovery is not None,
         "others": session.others,
         "running": running,
     }
+
+
+def _notice(notice: Notice) -> dict[str, Any]:
+    action = notice.action
+    actions = action if isinstance(action, tuple) else [action] if action else []
+    return {"kind": notice.kind, "text": notice.text, "number": notice.number, "actions": actions}

@@ -309,3 +309,21 @@ def test_an_absurd_number_of_stages_freezes_nothing():
         analyst.close()
     with pytest.raises(ValueError, match="stages"):
         Debugger(document, {})
+
+
+def test_what_comes_by_itself_leaves_a_question_and_what_the_person_does_answers_it():
+    session = new(sample.gemm())
+    session.say("error", "replace it?", {"label": "Replace it", "intent": {"type": "save"}})
+    session.tell("done", "exported")
+    session.tell("error", "no trace")
+    [question] = session.asked
+    assert question.text == "replace it?" and session.notice.text == "no trace"
+    session.dismiss(session.notice.number)
+    assert session.notice is None and session.asked == (question,)
+    session.dismiss(question.number)
+    assert session.asked == ()
+    session.tell("error", "anyway?", {"label": "Yes", "intent": {"type": "export"}})
+    session.tell("done", "exported")
+    session.do(RENAME)
+    assert session.notice is None and session.asked == ()  # they spoke of another document
+    session.close()

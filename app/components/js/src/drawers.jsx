@@ -10,9 +10,18 @@ const TABS = [["timeline", "Timeline"], ["debug", "Debugger"], ["code", "Generat
 export function Drawers({ state, send, selection, tab, setTab, timeline, theme }) {
   const [table, setTable] = useState(false);
   const facts = state.timeline_facts;
+  const keys = (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by || event.altKey || event.target.getAttribute("role") !== "tab") return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [next] = TABS[(TABS.findIndex(([name]) => event.target.id === `tab-${name}`) + by + TABS.length) % TABS.length];
+    event.currentTarget.querySelector(`#tab-${next}`).focus();
+    setTab(next);
+  };
   return (
     <section class="pane drawers" aria-label="Timeline, code and runs">
-      <div class="tabs" role="tablist">
+      <div class="tabs" role="tablist" onKeyDown={keys}>
         {TABS.map(([name, title]) => (
           <button type="button" key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls={`panel-${name}`} onClick={() => setTab(name)}>{title}
             {name === "log" && state.log.state === "running" && <span class="busy" aria-label="running" />}</button>

@@ -37,6 +37,11 @@ export const Graph = memo(["data", "selection", "marks"], function Graph({ data,
     }
   }, [data.svg, marks, selection, table]);
 
+  useEffect(() => { // what was chosen elsewhere may lie outside; of several, the first is seen for certain
+    const wanted = box.current?.querySelectorAll("g.node.chosen, g.node.lit, g.edge.chosen") ?? [];
+    for (const element of [...wanted].reverse()) view.current?.reveal(element);
+  }, [data.svg, selection, table]);
+
   useEffect(() => drawCycle(box.current?.querySelector("svg"), selection.cycle ?? []), [data.svg, selection, table]);
 
   const hit = (event) => event.target.closest?.("g.node, g.edge");

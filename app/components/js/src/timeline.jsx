@@ -46,41 +46,55 @@ const Tools = memo(["data"], function Tools({ data, send }) {
       <Button kind="small" icon="ruler" label="Measure" title="A drag measures instead of panning; the selection is measured at once (M)" pressed={data.measuring} onClick={() => ask("measure")}>Measure</Button>
       {data.measure && <span class="measure mono" role="status">{data.measure}</span>}
       {data.measure && <Button kind="small bare" icon="close" label="Clear the measure" onClick={() => ask("clear")} />}
-      <span class="space" />
-      <Legend />
-      <Lanes lanes={data.lanes} pin={(lane) => ask("pin", { lane })} />
-      {measured ? <MeasuredTrace measured={measured} ask={ask} /> : <Load ask={ask} send={send} />}
-      <select class="small" aria-label="Export the timeline" value="" onChange={(e) => { ask("export", { as: e.currentTarget.value }); e.currentTarget.value = ""; }}>
-        <option value="">Export…</option>
-        <option value="perfetto">Perfetto trace</option>
-        <option value="svg">SVG</option>
-        <option value="png">PNG</option>
-      </select>
+      <span class="right">
+        <Legend />
+        <Lanes lanes={data.lanes} pin={(lane) => ask("pin", { lane })} />
+        {measured ? <MeasuredTrace measured={measured} ask={ask} /> : <Load ask={ask} send={send} />}
+        <select class="small" aria-label="Export the timeline" value="" onChange={(e) => { ask("export", { as: e.currentTarget.value }); e.currentTarget.value = ""; }}>
+          <option value="">Export…</option>
+          <option value="perfetto">Perfetto trace</option>
+          <option value="svg">SVG</option>
+          <option value="png">PNG</option>
+        </select>
+      </span>
     </div>
   );
 });
 
+const SIGNS = [["work", "works"], ["flight", "in flight"], ["wait", "waits"], ["filling", "stage fills"], ["full", "full"], ["reading", "read"]];
+
+/* In the bar where there is room for it, else behind a button there. */
 function Legend() {
+  const signs = SIGNS.map(([kind, text]) => <li key={kind}><span class={`swatch ${kind}`} />{text}</li>);
   return (
-    <ul class="legend" aria-label="Legend">
-      {[["work", "works"], ["flight", "in flight"], ["wait", "waits"], ["filling", "stage fills"], ["full", "full"], ["reading", "read"]].map(([kind, text]) => (
-        <li key={kind}><span class={`swatch ${kind}`} />{text}</li>
-      ))}
-    </ul>
+    <>
+      <ul class="legend wide" aria-label="Legend">{signs}</ul>
+      <Menu name="legend-menu" label="Legend" title="What the bars mean"><ul class="menu legend" aria-label="Legend">{signs}</ul></Menu>
+    </>
   );
+}
+
+/* A button that opens what is in it; Escape closes it. */
+function Menu({ name, label, title, children }) {
+  const close = (event) => {
+    if (event.key !== "Escape") return;
+    event.currentTarget.open = false;
+    event.stopPropagation();
+    event.currentTarget.firstElementChild.focus();
+  };
+  return <details class={`opens ${name}`} onKeyDown={close}><summary class="button small" aria-label={title} title={title}>{label}</summary>{children}</details>;
 }
 
 function Lanes({ lanes, pin }) {
   const number = lanes.filter((lane) => lane.pinned).length;
   return (
-    <details class="lanes" onKeyDown={(e) => { if (e.key === "Escape") { e.currentTarget.open = false; e.stopPropagation(); e.currentTarget.firstElementChild.focus(); } }}>
-      <summary class="button small" aria-label="Pin lanes">{number ? `${number} pinned` : "Lanes"}</summary>
+    <Menu name="lanes" label={number ? `${number} pinned` : "Lanes"} title="Pin lanes">
       <ul class="menu" aria-label="Lanes that stay on top">
         {lanes.map(({ label, pinned }) => (
           <li key={label}><label><input type="checkbox" checked={pinned} onChange={() => pin(label)} /><span class="mono">{label}</span></label></li>
         ))}
       </ul>
-    </details>
+    </Menu>
   );
 }
 

@@ -46,7 +46,7 @@ export function Toolbar({ chrome, files, send, theme, setTheme, setDialog, open 
         <Button icon="theme" label={theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => setTheme(theme === "dark" ? "light" : "dark")} />
         <Button icon="help" label="Keys" title="Keys (?)" onClick={() => setDialog({ kind: "help" })} />
       </span>
-      <Notice chrome={chrome} send={send} askName={() => setAsking(true)} />
+      <Notices notices={chrome.notices} send={send} askName={() => setAsking(true)} />
     </header>
   );
 }
@@ -105,23 +105,25 @@ function SaveAs({ chrome, send, asking, setAsking }) {
 
 const LASTS = 4000; // milliseconds that a line stays which nobody has to act on
 
-function Notice({ chrome, send, askName }) {
-  const notice = chrome.notice;
+/* A question keeps its place until it is answered: what comes meanwhile is put below it. */
+function Notices({ notices, send, askName }) {
+  return <div class="notices" aria-live="polite">{notices.map((notice) => <Notice key={notice.number} notice={notice} send={send} askName={askName} />)}</div>;
+}
+
+function Notice({ notice, send, askName }) {
+  const dismiss = () => send({ type: "dismiss", number: notice.number });
   useEffect(() => {
-    if (!notice || notice.kind === "error") return undefined;
-    const timer = setTimeout(() => send({ type: "dismiss" }), LASTS);
+    if (notice.kind === "error") return undefined;
+    const timer = setTimeout(dismiss, LASTS);
     return () => clearTimeout(timer);
-  }, [notice?.number]);
+  }, []);
+  const act = (intent) => { dismiss(); if (intent.type === "ask_name") askName(); else send(intent); };
   return (
-    <span class={`notice ${notice ? `sev-${notice.kind}` : ""}`} role={notice?.kind === "error" ? "alert" : "status"} title={notice?.text}>
-      {notice && <>
-        {notice.kind === "error" && <Icon name="error" />}{notice.kind === "done" && <Icon name="ok" />}
-        <span class="said">{notice.text}</span>
-        {notice.actions.map(({ label, intent }) => (
-          <Button key={label} kind="small" onClick={() => (intent.type === "ask_name" ? (askName(), send({ type: "dismiss" })) : send(intent))}>{label}</Button>
-        ))}
-        <Button icon="close" kind="small bare" label="Dismiss" onClick={() => send({ type: "dismiss" })} />
-      </>}
+    <span class={`notice sev-${notice.kind}`} role={notice.kind === "error" ? "alert" : "status"} title={notice.text}>
+      {notice.kind === "error" && <Icon name="error" />}{notice.kind === "done" && <Icon name="ok" />}
+      <span class="said">{notice.text}</span>
+      {notice.actions.map(({ label, intent }) => <Button key={label} kind="small" onClick={() => act(intent)}>{label}</Button>)}
+      <Button icon="close" kind="small bare" label="Dismiss" onClick={dismiss} />
     </span>
   );
 }
