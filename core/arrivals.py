@@ -9,7 +9,9 @@ its commit is empty, a consumer warp releases with one elected lane; `PipelineAs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from .clusters import runs_in
 from .document import (
@@ -33,6 +35,9 @@ from .pipeline_groups import SHARED, arriving, filled_with, group_of, names_of, 
 from .routes import TMA, Routes, copied_to, routed
 from .tensor_core import COMMITTED
 from .tree import find_work
+
+Outcomes = tuple[tuple[str, bool], ...]  # conditions, with how they come out
+MAX_KEYS = 8  # conditions in one bracket whose outcomes are all looked at
 
 # pipeline type -> (what makes full complete, what makes empty complete)
 SIGNALS: dict[str, tuple[str, Signal]] = {
@@ -212,48 +217,60 @@ def bracket_bytes(document: Document, resource: Resource, task: Task, acquire: O
     order, complete on the full barrier of CTA ``cta``, whichever CTA of the cluster issues them.
 
     A copy in a loop within the bracket counts once for each iteration, or once where that number is known only at run time
-    (WD203 says so).
+    (WD203 says so). Of blocks that exclude each other those count that bring the most.
     """
-    found, total = routes(document, resource), 0
+    found, brought = routes(document, resource), []
     for source in range(len(found.landing)):
         opening = acquire
-        if not any(o.id == acquire.id for o, _, _ in _ops_around(task.body, source)):
+        if not any(around.op.id == acquire.id for around in _ops_around(task.body, source)):
             opening = first_acquire(task, resource, source)  # that CTA opens the stage elsewhere
         if opening is None or not found.produces[source]:
             continue
-        for op, member, work, loops, alone in _bracket(document, resource, task, opening, source):
-            for reached, share in copied_to(document, member, found, op, work, source, alone):
+        for around, member, work, loops in _bracket(document, resource, task, opening, source):
+            for reached, share in copied_to(document, member, found, around.op, work, source, around.alone):
                 if found.landing[reached] == cta:
-                    total += tx_bytes(member, work, op, task, share) * _times(loops)
-    return total
+                    nbytes = tx_bytes(member, work, around.op, task, share) * _times(loops)
+                    brought.append((nbytes, around.outcomes))
+    return most_of(brought)
+
+
+def most_of(brought: Sequence[tuple[int, Outcomes]]) -> int:
+    """The largest sum of those that go together, each with the outcomes of conditions that it needs."""
+    keys = sorted({key for _, outcomes in brought for key, _ in outcomes})
+    if len(keys) > MAX_KEYS:
+        return sum(n for n, _ in brought)
+    choices = (dict(zip(keys, chosen, strict=True)) for chosen in product((True, False), repeat=len(keys)))
+    return max(sum(n for n, of in brought if all(c[key] is out for key, out in of)) for c in choices)
 
 
 def bracket_copies(
     document: Document, resource: Resource, task: Task, acquire: Op
 ) -> Iterator[tuple[Op, Work, tuple[Loop, ...]]]:
     """The copies between ``acquire`` and the next commit, with the loops around each that are not around the acquire."""
-    return ((op, work, loops) for op, _, work, loops, _ in _bracket(document, resource, task, acquire))
+    found = _bracket(document, resource, task, acquire)
+    return ((around.op, work, loops) for around, _, work, loops in found)
 
 
 def _bracket(
     document: Document, resource: Resource, task: Task, acquire: Op, cta: int | None = None
-) -> Iterator[tuple[Op, Resource, Work, tuple[Loop, ...], bool]]:
-    """The same for one CTA, with the resource of each copy, and whether that CTA alone issues it."""
-    around: tuple[Loop, ...] | None = None
+) -> Iterator[tuple[Around, Resource, Work, tuple[Loop, ...]]]:
+    """The same for one CTA, with the resource of each copy."""
+    opened: tuple[Loop, ...] | None = None
     filled = {r.name: r for r in filled_with(document, resource)}
     names = {resource.name, *filled, *names_of(document, resource)}
-    for op, loops, alone in _ops_around(task.body, cta):
+    for around in _ops_around(task.body, cta):
+        op = around.op
         if op.target not in names:
             continue
         if op.id == acquire.id:
-            around = loops
-        elif around is not None and op.kind is OpKind.COMMIT:
+            opened = around.loops
+        elif opened is not None and op.kind is OpKind.COMMIT:
             return
-        elif around is not None and op.kind is OpKind.WORK and op.target in filled:
+        elif opened is not None and op.kind is OpKind.WORK and op.target in filled:
             member = filled[op.target]
             work = find_work(member, op.work)
             if work and work.role == "producer" and engine_of(member, work) is Engine.TMA:
-                yield op, member, work, tuple(loop for loop in loops if loop not in around), alone
+                yield around, member, work, tuple(loop for loop in around.loops if loop not in opened)
 
 
 def _times(loops: Sequence[Loop]) -> int:
@@ -272,22 +289,48 @@ def constant_trips(loop: Loop) -> int | None:
     return max(0, -((start - stop) // step)) if step else 0
 
 
+class Around(NamedTuple):
+    """An op with the loops around it, whether one CTA alone reaches it, and the outcomes of conditions that it needs."""
+
+    op: Op
+    loops: tuple[Loop, ...]
+    alone: bool
+    outcomes: Outcomes
+
+
 def _ops_around(
-    nodes: Sequence[Node], cta: int | None, loops: tuple[Loop, ...] = (), alone: bool = False
-) -> Iterator[tuple[Op, tuple[Loop, ...], bool]]:
-    """The ops that CTA ``cta`` (None: any) reaches, with the loops around each, and whether that CTA alone does."""
+    nodes: Sequence[Node],
+    cta: int | None,
+    loops: tuple[Loop, ...] = (),
+    alone: bool = False,
+    outcomes: Outcomes = (),
+) -> Iterator[Around]:
+    """The ops that CTA ``cta`` (None: any) reaches."""
     for node in nodes:
         if isinstance(node, Op):
-            yield node, loops, alone
+            yield Around(node, loops, alone, outcomes)
         elif cta is None or runs_in(node, cta):
             inner = (*loops, node) if isinstance(node, Loop) else loops
-            ranked = isinstance(node, Guard) and node.kind is GuardKind.CTA_RANK
-            yield from _ops_around(node.body, cta, inner, alone or ranked)
+            guard = node if isinstance(node, Guard) else None
+            ranked = guard is not None and guard.kind is GuardKind.CTA_RANK
+            needs = _needs(guard, loops) if guard is not None else ()
+            yield from _ops_around(node.body, cta, inner, alone or ranked, (*outcomes, *needs))
+
+
+def _needs(guard: Guard, loops: tuple[Loop, ...]) -> Outcomes:
+    """What decides whether ``guard``'s block runs, where another may run in its place."""
+    if guard.kind in (GuardKind.WHEN_TRUE, GuardKind.WHEN_FALSE):
+        return ((guard.key, guard.kind is GuardKind.WHEN_TRUE),)
+    of = next((loop for loop in reversed(loops) if guard.loop in ("", loop.var)), None)
+    later = guard.kind is GuardKind.EVERY and (guard.period, guard.start) == (1, 1)
+    if of is not None and (later or guard.kind is GuardKind.FIRST_ITER):
+        return ((f"the first iteration of {of.id}", not later),)
+    return ()
 
 
 def first_acquire(task: Task, resource: Resource, cta: int | None = None) -> Op | None:
     """The first acquire of ``resource`` in ``task``, by CTA ``cta`` (None: any)."""
-    for op, _, _ in _ops_around(task.body, cta):
+    for op, *_ in _ops_around(task.body, cta):
         if op.target == resource.name and op.kind is OpKind.ACQUIRE:
             return op
     return None

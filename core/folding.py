@@ -27,6 +27,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD217": ("WD204", "WD210"),
     "WD218": (*PHASES, "WD210"),
     "WD221": ("WD201", *PHASES, "WD210"),  # it says which arrivals count how
+    "WD704": ("WD203", "WD703"),  # of a copy that one CTA makes, or waits for, and the other does not
     "WD705": ("WD210", "WD409"),
     WRITTEN: ("WD205", "WD206", "WD210", "WD219", "WD409"),
     "WD205": ("WD204", "WD210", "WD219"),
@@ -95,7 +96,9 @@ def _rule(finding: Finding, ops: Mapping[str, Op]) -> str:
 def _follows(rule: str, other: str, root: Finding, finding: Finding) -> bool:
     follow = FOLLOWS.get(rule, ())
     if (rule, other) == (WRITTEN, "WD205") and root.ops[:1] == finding.ops[:1] and FRESH in finding.message:
-        return False  # of one wait: either its parity is wrong, or it means the fresh barrier and comes too late
+        return (
+            False  # of one wait: either its parity is wrong, or it means the fresh barrier and comes too late
+        )
     return (other in follow or other.removesuffix(" warning") in follow) and _related(root, finding)
 
 

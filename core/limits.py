@@ -25,13 +25,31 @@ def in_time(numbers: Iterator[int] | range | tuple[int, ...], deadline: float | 
         yield number
 
 
+def sizes(document: Document) -> Iterator[tuple[str, str, int, int]]:
+    """The sizes that something declares, as (its name, of what, how many, the least that it can have)."""
+    for r in document.resources:
+        if r.pipeline:
+            yield r.name, "stages", r.pipeline.stages, 1
+        if r.storage:
+            yield r.name, "stages of storage", r.storage.stages, 1
+            yield r.name, "bytes", r.storage.bytes, 0
+            yield r.name, "bytes of alignment", r.storage.alignment, 1
+    for m in document.mbarriers:
+        yield m.name, "stages", m.stages, 1
+
+
 def too_large(document: Document) -> str:
-    """Why ``document`` is not unrolled at all ("" if it is)."""
+    """Why ``document`` is not unrolled at all ("" if it is): what it declares is too large, or nothing at all."""
     for task in document.tasks:
         if task.num_warps > MAX_WARPS:
             return f"{task.name} has more than {MAX_WARPS} warps: it was not executed"
         if not 0 <= task.warp_idx <= MAX_WARPS:
             return f"{task.name} starts at warp {task.warp_idx}, of at most {MAX_WARPS}: it was not executed"
+    for name, what, value, least in sizes(document):
+        if value < least:
+            return f"{name} has {value} {what}: it was not executed"
+    if min(document.cluster, default=1) < 1:
+        return f"the cluster is {document.cluster}: it was not executed"
     stages = sum(r.pipeline.stages for r in document.resources if r.pipeline)
     stages += sum(m.stages for m in document.mbarriers)
     return f"{stages} stages are more than {MAX_STAGES}: it was not executed" if stages > MAX_STAGES else ""

@@ -24,6 +24,7 @@ from .grid_dependency import GridDependency, grid_dependency
 from .implied import implied_reads
 from .interleave import CURSORS, PLAIN, first_use, warps_are_lanes
 from .layout import layout
+from .leading import led_pipelines
 from .live_views import live_at
 from .pipeline_groups import done_once, group_of, sharers, spelled_out
 from .program import Access, Barrier, BarrierKind, in_cta
@@ -308,9 +309,11 @@ class Machine:
         key = task.name, warp, cta
         if self.ctas > 1 and key not in self._drains:
             last: dict[str, Op] = {}
+            led = (n for t, n in led_pipelines(self.document) if warp and t == task.name)
+            passed = self.drained.union(led)
             for op in ops_of_warp(task.body, warp, cta):
                 found = self.routes.get(op.target) if op.kind is OpKind.COMMIT else None
-                if found and found.crossing and found.produces[cta] and op.target not in self.drained:
+                if found and found.crossing and found.produces[cta] and op.target not in passed:
                     last[op.target] = op
             self._drains[key] = tuple(last.values())
         return self._drains.get(key, ())

@@ -8,6 +8,7 @@ from .arrivals import TMA, arrivals_by
 from .cursors import CLOSES, OPENS
 from .document import Engine, Op, OpKind, Resource, Signal, Token, Work
 from .interleave import stride_of
+from .leading import led_pipelines
 from .program import Event, EventKind
 from .schedulers import fences_itself
 
@@ -95,6 +96,12 @@ def _made(walk: WarpWalk, op: Op, resource: Resource) -> list[Made]:
     found = machine.routes[name]
     produces = kind in (OpKind.ACQUIRE, OpKind.TRY_ACQUIRE, OpKind.COMMIT)
     if not (found.produces if produces else found.consumes)[cta] or (name, kind) in machine.done_once:
+        return []
+    if (
+        produces
+        and not walk.leads(name, "acquire")
+        and (walk.task.name, name) in led_pipelines(machine.document)
+    ):
         return []
     if kind in SIDES:
         side, _ = SIDES[kind]

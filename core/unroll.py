@@ -14,6 +14,7 @@ from .document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Resour
 from .event_kinds import MEETING_KINDS, PIPELINE_KINDS, REGISTER_KINDS
 from .expressions import Integer, evaluate
 from .interleave import stride_of
+from .leading import led_pipelines
 from .limits import in_time
 from .machine import Machine
 from .op_integers import chosen, computed
@@ -129,6 +130,8 @@ class WarpWalk:
     def tail(self, op: Op) -> None:
         """A drain that the schedule states."""
         found = self.machine.routes.get(op.target)
+        if not self.leads() and (self.task.name, op.target) in led_pipelines(self.machine.document):
+            return
         if found is not None and found.produces[self.stream.cta] and not self.idle:
             self.drain(op, self.machine.resources[op.target], stated=True)
 

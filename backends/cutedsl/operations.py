@@ -9,6 +9,7 @@ from warpdraft.core.clusters import targets
 from warpdraft.core.cursors import CLOSES, moved_cursor, side_of
 from warpdraft.core.document import AsyncGroup, Engine, Mbarrier, NamedBarrier, Op, OpKind, Resource, Signal
 from warpdraft.core.expressions import Integer
+from warpdraft.core.leading import led_pipelines
 from warpdraft.core.op_integers import chosen
 from warpdraft.core.tree import find_resource, find_target, ops_of
 
@@ -54,9 +55,18 @@ def lower_operation(task: TaskBuilder, op: Op) -> Lowered:
 
 def led(task: TaskBuilder, line: Statement) -> Statement:
     """``line`` for the task's first warp alone, unless one warp is alone anyway."""
-    if task.alone:
-        return line
-    return If(((compare("warp_idx", "==", task.task.warp_idx), (line,)),))
+    (found,) = by_first(task, (line,))
+    return found
+
+
+def by_first(task: TaskBuilder, lines: Lowered) -> Lowered:
+    """The same for several ``lines``."""
+    return lines if task.alone else (If(((compare("warp_idx", "==", task.task.warp_idx), lines),)),)
+
+
+def opened(task: TaskBuilder, op: Op, lines: Lowered) -> Lowered:
+    """``lines`` that open a stage of a pipeline, for the warps of the task that do (`core.leading`)."""
+    return by_first(task, lines) if (task.task.name, op.target) in led_pipelines(task.document) else lines
 
 
 # -- pipelines
@@ -81,9 +91,9 @@ def _moved(task: TaskBuilder, op: Op, resource: Resource, source: str = "") -> L
 def _acquire(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     cursor, ring = task.cursor(resource, "acquire"), task.module.storage.rings[resource.name]
     stage = attribute(expression(cursor), "index")
-    lines: list[Statement] = [Line(task.operation("acquire", op, ring, cursor), op=op.id)]
+    lines = opened(task, op, (Line(task.operation("acquire", op, ring, cursor), op=op.id),))
     if producer_signal(task.document, resource) == TMA:
-        lines += _arm(task, op, resource, binary(f"{ring}.full", "+", stage))
+        lines = (*lines, *_arm(task, op, resource, binary(f"{ring}.full", "+", stage)))
     return (*lines, *_moved(task, op, resource))
 
 
@@ -143,10 +153,11 @@ def lower_drain(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
     step = binary(binary(task.step, "*", resource.pipeline.stages), "+", turn)
     wait = Line(call("op.acquire", text(op.id), ring, tail, step), op=op.id)
     stages = call("cutlass.range", resource.pipeline.stages, unroll=1)
-    return (
+    lines = (
         assign(tail, call(f"{cursor}.clone")),
         For(expression(turn), stages, (wait, run(f"{tail}.advance")), "until every stage is free"),
     )
+    return opened(task, op, lines)
 
 
 def _signal(task: TaskBuilder, op: Op, signal: str, barrier: Expression, reached: Sets) -> Lowered:
@@ -181,7 +192,8 @@ def _commit_umma(task: TaskBuilder, op: Op, barrier: Expression, reached: Sets, 
 def _try(method: str, which: str) -> Callable[[TaskBuilder, Op, Resource], Lowered]:
     def lower(task: TaskBuilder, op: Op, resource: Resource) -> Lowered:
         ring = task.module.storage.rings[resource.name]
-        return (Line(task.operation(method, op, ring, task.cursor(resource, which)), op=op.id),)
+        line = Line(task.operation(method, op, ring, task.cursor(resource, which)), op=op.id)
+        return opened(task, op, (line,))
 
     return lower
 

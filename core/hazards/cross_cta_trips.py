@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..arrivals import constant_trips
 from ..clusters import looked_at, runs_in
@@ -10,9 +11,11 @@ from ..document import Document, Guard, GuardKind, Loop, Node, Op, OpKind, Task
 from ..expressions import Symbol, symbols_of
 from ..findings import Finding
 from ..machine import Machine
+from ..program import Event, EventKind
+from ..run import Run, prefix_steps
 from ..tree import ops_of, walk
 from ..unroll import PIPELINE_KINDS
-from .base import Hazard, error, unique
+from .base import Hazard, error, listed, unique
 from .examples import K, acquire, commit, document, fence, loop, op, release, ring, task, wait, work
 
 CODE, NAME = "WD704", "cross-cta-trips"
@@ -48,6 +51,85 @@ def check(document: Document) -> Iterator[Finding]:
         counted = [use for use in found if use[3]]
         if len({c for c, *_ in found}) > 1 and counted:
             yield _finding(name, counted)
+
+
+def examine(run: Run) -> Iterator[Finding]:
+    """Runs that are stuck at an mbarrier which several CTAs reach, or leave a copy that lands there to itself, where one
+    CTA has done its part less often."""
+    if run.machine.ctas == 1 or run.execution.stopped:
+        return
+    stuck = (e.barrier for _, e in run.blocked() if e.kind is EventKind.WAIT and not e.drain)
+    names = sorted({*(run.barrier(b).resource for b in stuck), *_left_alone(run)})
+    uneven = {name: found for name in names if (found := _uneven(run, name))}
+    if uneven:
+        for finding in check(run.document):  # which has said so
+            uneven = {name: found for name, found in uneven.items() if name not in finding.resources}
+    if not uneven:
+        return
+    streams, (least, *more) = run.program.streams, next(iter(uneven.values()))
+    tasks = unique(streams[use.stream].task for found in uneven.values() for use in found)
+    yield error(
+        CODE,
+        NAME,
+        f"the CTAs of the cluster share {listed(uneven)}, but {listed(tasks)} "
+        f"{'does its part' if len(tasks) == 1 else 'do their part'} more often in one of them than in another",
+        ops=unique(op for found in uneven.values() for use in found for op in use.ops),
+        resources=tuple(uneven),
+        tasks=tasks,
+        expected=EXPECTED,
+        actual=", ".join(f"CTA {streams[u.stream].cta}: {u.times}" for u in (least, *more)),
+        notes=(ADVICE,),
+        witness=prefix_steps(run, run.execution.at, []),
+    )
+
+
+def _left_alone(run: Run) -> Iterator[str]:
+    """The mbarriers of a CTA that complete with a copy of which none of its warps knows at the end."""
+    execution, streams = run.execution, run.program.streams
+    for b in execution.landing if not execution.blocked else ():
+        ends = [execution.base[w] for w, s in enumerate(streams) if s.cta == run.barrier(b).cta]
+        if all(end[execution.n + b] < execution.state[b].completed for end in ends):
+            yield run.barrier(b).resource
+
+
+class Use(NamedTuple):
+    """What stream ``stream`` does to an mbarrier: ``kind`` of events, how often, by which ops; ``over``: it has done them
+    all; ``crosses``: in another CTA."""
+
+    stream: int
+    kind: EventKind
+    times: int
+    ops: tuple[str, ...]
+    over: bool
+    crosses: bool
+
+
+def _uses_in(run: Run, name: str) -> list[Use]:
+    found = []
+    for w, stream in enumerate(run.program.streams):
+        by_kind: dict[EventKind, list[tuple[int, Event]]] = {}
+        for i, event in enumerate(stream.events):
+            if event.barrier >= 0 and run.barrier(event.barrier).resource == name:
+                by_kind.setdefault(event.kind, []).append((i, event))
+        for kind, events in by_kind.items():
+            reached = {run.barrier(b).cta for _, e in events for b in e.barriers}
+            ops, over = unique(e.op for _, e in events), events[-1][0] < run.execution.at[w]
+            found.append(Use(w, kind, len(events), ops, over, bool(reached - {stream.cta})))
+    return found
+
+
+def _uneven(run: Run, name: str) -> list[Use]:
+    """A part of the work on ``name`` that a CTA has done to its end, and then those of the same warps elsewhere that do it
+    more often; empty where no CTA reaches into another, or all do it as often."""
+    streams, uses = run.program.streams, _uses_in(run, name)
+    if not any(use.crosses for use in uses):
+        return []
+    for use in (u for u in uses if u.over):
+        part = use.kind, streams[use.stream].task, streams[use.stream].warps
+        alike = (u for u in uses if (u.kind, streams[u.stream].task, streams[u.stream].warps) == part)
+        if more := [u for u in alike if u.times > use.times]:
+            return [use, *more]
+    return []
 
 
 def _written(document: Document, name: str, ctas: int) -> Iterator[Finding]:
@@ -154,4 +236,5 @@ HAZARD = Hazard(
     bad=_grouped(Symbol("k_of_group", 0, per_cta=True)),
     good=_grouped(K),
     check=check,
+    examine=examine,
 )

@@ -1,4 +1,4 @@
-"""WD601  smem-capacity: more shared memory than a CTA can have."""
+"""WD601  smem-capacity: more shared memory than a CTA can have, or rings and buffers of impossible sizes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..document import Document, Space
 from ..findings import Finding, Fix
 from ..layout import layout, smem_capacity
+from ..limits import sizes
 from .base import Hazard, error
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
 from .shrinking import fewer_stages
@@ -15,7 +16,17 @@ CODE, NAME = "WD601", "smem-capacity"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """The total of data and barriers against what fits."""
+    """Sizes that nothing can have, and the total of data and barriers against what fits."""
+    for name, what, value, least in sizes(document):
+        if value < least:
+            yield error(
+                CODE,
+                NAME,
+                f"{name} has {value} {what}; the least is {least}",
+                resources=(name,),
+                expected=f"at least {least}",
+                actual=str(value),
+            )
     found, capacity = layout(document), smem_capacity(document)
     if found.smem_bytes > capacity:
         stored = [r for r in document.resources if r.storage and r.space is Space.SMEM]
@@ -48,7 +59,7 @@ def _ring(stages: int):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="Data, barriers and scheduler slots fit into the shared memory of a CTA.",
+    rule="Data, barriers and scheduler slots fit into the shared memory of a CTA; no ring is without a stage.",
     why="The launch fails, after all the compiling.",
     bad=_ring(5),
     good=_ring(4),

@@ -33,6 +33,14 @@ def check(document: Document) -> Iterator[Finding]:
             expected=f"1 to {WARPS} warps, from 0",
             actual=f"{t.num_warps} from {t.warp_idx}",
         )
+    if min(document.cluster, default=1) < 1:
+        yield error(
+            CODE,
+            NAME,
+            f"the cluster is {document.cluster}; each of its sizes is at least 1",
+            expected="at least one CTA",
+            actual=str(document.cluster),
+        )
     yield from _shared(document)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..arrivals import TMA, bracket_copies, constant_trips, producer_signal
-from ..document import Document, Engine, Loop, Op, OpKind, Task
+from ..document import Document, Engine, Guard, GuardKind, Loop, Op, OpKind, Task
 from ..findings import Finding, Fix
 from ..footprints import engine_of, target_work
 from ..program import BarrierKind, EventKind
 from ..run import Run, join_clocks, prefix_steps
-from ..tree import ops_of
+from ..tree import find_node, find_resource, ops_of
 from .base import Hazard, error, unique
 from .counts import Mismatch, mismatches
 from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
@@ -18,6 +18,13 @@ from .nearby import nearby
 from .places import resources_of, state, where
 
 CODE, NAME = "WD203", "tx-bytes"
+CONDITIONS = (
+    GuardKind.WHEN_TRUE,
+    GuardKind.WHEN_FALSE,
+    GuardKind.FIRST_ITER,
+    GuardKind.LAST_ITER,
+    GuardKind.EVERY,
+)
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -63,17 +70,39 @@ def examine(run: Run) -> Iterator[Finding]:
 
 
 def _declared(document: Document, m: Mismatch) -> Finding:
+    advice = _conditional(document, m.resource)
+    deliver = f"the copies deliver {m.made} B: declare {m.made}"
+    if advice:
+        deliver = f"the copies deliver up to {m.made} B, and not each time the same"
     ops = [o for t in document.tasks for o in ops_of(t) if o.target == m.resource and _delivers(document, o)]
     return error(
         CODE,
         NAME,
-        f"{m.resource} declares {m.declared} B for a stage, but the copies deliver {m.made} B: declare {m.made}",
+        f"{m.resource} declares {m.declared} B for a stage, but {deliver}",
         ops=unique(o.id for o in ops),
         resources=(m.resource,),
         expected=f"{m.made} B",
         actual=f"{m.declared} B",
-        notes=("leave the bytes out, and each acquire expects those of its own copies",),
+        notes=(advice or "leave the bytes out, and each acquire expects those of its own copies",),
     )
+
+
+def _conditional(document: Document, name: str) -> str:
+    """Advice where a copy into ``name`` is inside a block that its acquire is not in; "" if there is none."""
+    resource = find_resource(document, name)
+    for t in document.tasks if resource is not None and resource.pipeline else ():
+        for first in (o for o in ops_of(t) if o.kind is OpKind.ACQUIRE and o.target == name):
+            around = find_node(document, first.id).parents
+            for copy, *_ in bracket_copies(document, resource, t, first):
+                inner = (n for n in find_node(document, copy.id).parents if n not in around)
+                guard = next((n for n in inner if isinstance(n, Guard) and n.kind in CONDITIONS), None)
+                if guard is not None:
+                    return (
+                        f"the acquire at {first.id} expects one number of bytes, whichever blocks run, and the copy at "
+                        f"{copy.id} is not always made: an acquire and a commit inside each block, or blocks that exclude "
+                        "each other and bring as many bytes"
+                    )
+    return ""
 
 
 def _delivers(document: Document, op: Op) -> bool:
@@ -122,7 +151,7 @@ def _unbalanced(run: Run, b: int) -> Finding:
         tasks=unique(run.task(e.stream) for e in log),
         expected=f"{delivered} B",
         actual=f"{expected} B",
-        notes=(state(run, b),),
+        notes=tuple(filter(None, (state(run, b), _conditional(run.document, run.barrier(b).resource)))),
         witness=prefix_steps(run, run.execution.at, []),
     )
 

@@ -29,6 +29,8 @@ def examine(run: Run) -> Iterator[Finding]:
     for resource, stages in left.items():
         if _has(run, resource, OpKind.WAIT):
             behind = any(b.resource == resource and b.side == "empty" and b.stage in stages for b in stuck)
+            if behind and _asked(run, resource):
+                continue  # what lacks is a release, and the hang says so
             yield _finding(run, resource, len(stages), behind)
 
 
@@ -48,6 +50,20 @@ def _unseen(run: Run, b: int) -> bool:
         if e.barrier == b and e.kind is EventKind.WAIT
     )
     return next(ahead, None) is None
+
+
+def _asked(run: Run, resource: str) -> bool:
+    """Whether each consumer waits as often as phases of full have completed: for one of them again and again."""
+    full = [
+        b
+        for b, found in enumerate(run.program.barriers)
+        if (found.resource, found.side) == (resource, "full")
+    ]
+    done = sum(run.execution.state[b].completed for b in full)
+    waits = [
+        sum(e.kind is EventKind.WAIT and e.barrier in full for e in s.events) for s in run.program.streams
+    ]
+    return all(count >= done for count in waits if count)
 
 
 def _finding(run: Run, resource: str, count: int, stuck: bool) -> Finding:

@@ -142,7 +142,7 @@ class TestC02:
     """The warp that signals is not among the consumers."""
 
     @staticmethod
-    def schedule(signals):
+    def schedule(signals, warps=1):
         ab = ring("ab", 3, consumer_group=1, consumer_signaling_threads=Signal.LEADER)
 
         def load():
@@ -161,14 +161,17 @@ class TestC02:
                 if signals:
                     ab.release()
 
-        return build(role("load", 0, 1, load, [], [ab]), role("math", 4, 4, math, [ab]))
+        return build(role("load", 0, warps, load, [], [ab]), role("math", 4, 4, math, [ab]))
 
-    def test_nobody_signals(self):
-        found = finding(self.schedule(False), "WD302")
+    @pytest.mark.parametrize("warps", [1, 4])
+    def test_nobody_signals(self, warps):
+        found = finding(self.schedule(False, warps), "WD302")
         assert found.ops == ("load.02",) and found.case == (("k", 4),)
+        assert codes(self.schedule(False, warps)) == {"WD302"}
 
-    def test_a_consumer_signals(self):
-        assert accepted(self.schedule(True))
+    @pytest.mark.parametrize("warps", [1, 4])
+    def test_a_consumer_signals(self, warps):
+        assert accepted(self.schedule(True, warps))
 
 
 class TestC05:

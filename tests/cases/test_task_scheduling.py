@@ -171,8 +171,8 @@ class TestP06:
     """One stage, waited for in each iteration, released only in the last."""
 
     @staticmethod
-    def schedule():
-        x = channel("x", 1, advance_on_wait=True)
+    def schedule(cursors=True):
+        x = channel("x", 1, advance_on_wait=cursors)
 
         def body():
             with domain_loop(0, K) as k:
@@ -187,8 +187,14 @@ class TestP06:
         found = finding(self.schedule(), "WD301")
         assert found.case == (("k", 2),) and set(found.tasks) == {"load", "use"}
 
+    def test_one_cursor(self):
+        """It waits for the first phase again and again, so that two iterations do not hang: one mistake, one row."""
+        (found,) = verify(self.schedule(cursors=False)).findings
+        assert found.code == "WD302" and found.case == (("k", 3),) and found.tasks == ("load",)
+
     def test_one_iteration(self):
-        assert verify(self.schedule(), trip_counts={"k": [0, 1]}).verdict == "safe"
+        for cursors in (True, False):
+            assert verify(self.schedule(cursors), trip_counts={"k": [0, 1]}).verdict == "safe"
 
 
 class TestP07:

@@ -1,5 +1,6 @@
 """A check ends in time, whatever the document asks for, and says that it did not finish."""
 
+from dataclasses import replace
 from itertools import count
 from math import inf
 from time import process_time
@@ -38,6 +39,12 @@ def copy(*, stop=K, warps=1, symbols=(K,), **pipeline):
         resources=(ring(**pipeline),),
         symbols=symbols,
     )
+
+
+def _stored(**changes):
+    found = copy()
+    (ab,) = found.resources
+    return replace(found, resources=(replace(ab, storage=replace(ab.storage, **changes)),))
 
 
 def nested(depth, trips, extra=()):
@@ -128,3 +135,32 @@ def test_who_has_no_time_left_is_not_stuck(monkeypatch, turns):
     )
     report = verify(schedule)
     assert (report.verdict, report.scope.reason, report.findings) == ("incomplete", OUT_OF_TIME, ())
+
+
+IMPOSSIBLE = {
+    "a ring of 0 stages": copy(stages=0),
+    "a ring of -1 stages": copy(stages=-1),
+    "storage of 0 stages": _stored(stages=0),
+    "storage of -1 B": _stored(bytes=-1),
+    "an alignment of 0": _stored(alignment=0),
+    "an array of 0 mbarriers": document(
+        "none",
+        task("a", 0, 1, mbar_arrive("go")),
+        task("b", 4, 1, mbar_wait("go")),
+        mbarriers=(Mbarrier("go", 1, stages=0),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_sizes_that_nothing_can_have(name):
+    """Files, edits and the authoring interface refuse them; a document made in memory is unsafe, and not executed."""
+    report = verify(IMPOSSIBLE[name])
+    assert report.verdict == "unsafe" and [f.code for f in report.errors] == ["WD601"]
+    assert report.errors[0].resources and "was not executed" in report.scope.reason
+
+
+@pytest.mark.parametrize("cluster", [(0, 1, 1), (-1, 2, 1)])
+def test_a_cluster_of_no_cta(cluster):
+    report = verify(replace(copy(), cluster=cluster))
+    assert report.verdict == "unsafe" and [f.code for f in report.errors] == ["WD605"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from warpdraft.core.document import Mbarrier
+from warpdraft.core.document import Mbarrier, Signal
 from warpdraft.core.fixes import applied, fixes_for
 from warpdraft.core.hazards.examples import (
     acquire,
@@ -18,6 +18,7 @@ from warpdraft.core.hazards.examples import (
     wait,
     work,
 )
+from warpdraft.core.unroll import unroll
 from warpdraft.core.verify import verify
 
 
@@ -113,17 +114,29 @@ def test_a_lap_is_no_wrong_parity():
     assert "WD205" in codes(schedule) and "WD204" not in codes(schedule)
 
 
-@pytest.mark.parametrize("warps", [1, 4])
-def test_warps_that_wait_while_another_copies(warps):
-    """Copies are issued by a task's first warp; nothing keeps the others from being lapped, and one warp is enough."""
-    schedule = document(
+def copies(warps, signal=None):
+    return document(
         "copy",
         task("load", 0, warps, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
         task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
-        resources=(ring(),),
+        resources=(ring(producer_signal=signal),),
     )
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_copies_are_one_warps_business(warps):
+    """The first warp acquires, arms and copies; the others have no event of the pipeline at all, and cannot be lapped."""
+    report = verify(copies(warps))
+    assert report.findings == () and report.verdict == "safe" and report.scope.kind == "all"
+    (_, *others) = (s for s in unroll(copies(warps), {"k_tiles": 3}).streams if s.task == "load")
+    assert all(not s.events for s in others)
+
+
+def test_warps_that_wait_while_another_copies():
+    """As Task Scheduling's TaskWarpLeader has it: nothing keeps the others from being lapped, and one warp is enough."""
+    schedule = copies(4, Signal.LEADER_THREADS)
     report = verify(schedule)
-    assert {f.code for f in report.findings} == (set() if warps == 1 else {"WD205"})
+    assert {f.code for f in report.findings} == {"WD205"}
     for found in report.errors:
         assert any("only the first warp of load issues its copies" in note for note in found.notes)
         (fix, *_) = fixes_for(schedule, found, before=report)

@@ -29,6 +29,7 @@ from warpdraft.core.document import Op, OpKind
 from warpdraft.core.machine import Machine
 from warpdraft.core.tree import ops_of
 from warpdraft.core.unroll import unroll
+from warpdraft.core.verify import verify
 
 TRACED = runpy.run_path(str(Path(__file__).with_name("traced.py")))
 traced, expected = TRACED["traced"], TRACED["expected"]
@@ -311,3 +312,19 @@ def test_a_drain_leaves_the_cursor_where_it_was(document):
     inside = replace(load, body=(replace(tiles, body=(*tiles.body, drain)),))
     for task in (inside, replace(load, body=(tiles, drain))):
         agree(replace(made, tasks=(task, *others)))
+
+
+@schedule
+def read(ring, out, group, *things):
+    with domain_loop(N):
+        ring.wait()
+        ring.release()
+
+
+def test_copies_of_several_warps():
+    """The first warp acquires, arms and copies; the others have no event of the ring (`core.leading`)."""
+    document = manager(ring(num_stages=2), load, read, warps=4)
+    agree(document, n=5)
+    assert verify(document).verdict == "safe"
+    of_load = [s for s in unroll(document, {"n": 5, "M": 5}).streams if s.task == "load"]
+    assert [bool(s.events) for s in of_load] == [True] + [False] * (len(of_load) - 1)
