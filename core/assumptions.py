@@ -82,6 +82,12 @@ def _tensor_cores(document: Document) -> Iterator[str]:
         yield f"works fence for tcgen05 inside, before arrivals ({', '.join(leaving)})"
     if wgmma:
         yield f"works fence for wgmma inside ({', '.join(wgmma)})"
+    copies = [t.name for t in document.tasks if _refills(document, t)]
+    if copies:
+        yield (
+            "a tcgen05.cp writes columns only when the MMA before it has read them, which PTX ISA does not list "
+            f"({', '.join(copies)})"
+        )
     mine = allocated(document)
     held = [r.name for r in document.resources if r.space is Space.TMEM and r.name not in mine]
     if held:
@@ -99,6 +105,14 @@ def _works(document: Document, task: Task) -> Iterator[tuple]:
         work = find_work(resource, op.work) if resource else None
         if work is not None and not work.view and not work.auxiliary:
             yield resource, work
+
+
+def _refills(document: Document, task: Task) -> bool:
+    """Whether the tensor core copies into its memory and multiplies, for one task."""
+    engines = {
+        engine_of(r, w) for r, w in _works(document, task) if r.space is Space.TMEM and w.role == "producer"
+    }
+    return {Engine.TCGEN05, Engine.TCGEN05_CP} <= engines
 
 
 def _by_threads(resource, work, task: Task) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from time import perf_counter
 
 from .collect import Collector
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
+from .valuations import Patterns, Values, size
 
 SEARCHING = "still looking for more"
+MORE = 3.0  # seconds for what else is wrong: a report that comes late helps less than one that names a little more
+ENOUGH = f"an error was found, and what else is wrong was looked for during {MORE:.0f} s more"
 Told = Callable[[Report], None]
 
 
@@ -37,3 +42,21 @@ class FirstError:
         told, self.told = self.told, None
         scope = Scope("incomplete", (), "warp", SEARCHING)
         told(Report(self.document.name, "unsafe", scope, collector.rows(), 0, 0.0))
+
+
+def hurried(deadline: float) -> float:
+    """The end of a check that has shown an error now."""
+    return min(deadline, perf_counter() + MORE)
+
+
+def smallest_first(
+    cases: Iterable[tuple[Values, Patterns]], hurry: Callable[[], bool]
+) -> Iterator[tuple[Values, Patterns]]:
+    """``cases`` in their order; once there is a ``hurry``, those that are left by their size: there is to be time for the
+    smallest case that fails."""
+    left = iter(cases)
+    for case in left:
+        if hurry():
+            yield from sorted(chain((case,), left), key=lambda c: size(c[0]))
+            return
+        yield case

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 from . import describe
 from .clocks import Execution
@@ -122,13 +123,27 @@ def prefix_steps(
     return partial(_prefix_steps, run, clock, last, marked)
 
 
+def _with_gifts(run: Run, clock: Sequence[int]) -> Sequence[int]:
+    """``clock`` with the registers that warps give back before all else, where others have taken more: the pool is no order
+    between the two, but somebody has to fill it."""
+    events = [stream.events for stream in run.program.streams]
+    if not any(
+        e.kind is EventKind.REGISTERS and e.bytes > 0
+        for of, n in zip(events, clock, strict=False)
+        for e in of[:n]
+    ):
+        return clock
+    gifts = (takewhile(lambda e: e.kind is EventKind.REGISTERS and e.bytes < 0, of) for of in events)
+    return [max(n, sum(1 for _ in of)) for n, of in zip(clock, gifts, strict=False)]
+
+
 def _prefix_steps(
     run: Run,
     clock: Sequence[int],
     last: Sequence[tuple[int, int, str]],
     marked: Sequence[tuple[int, int]],
 ) -> tuple[Step, ...]:
-    ends = {(w, j) for w, j, _ in last}
+    ends, clock = {(w, j) for w, j, _ in last}, _with_gifts(run, clock)
     places = [
         (w, j)
         for w, start, end in run.execution.order

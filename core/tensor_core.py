@@ -29,7 +29,8 @@ def in_order(first: Engine | None, x: Access, second: Engine | None, y: Access) 
 
     wgmma: always. An MMA follows an MMA of the same accumulator. And an op that overwrites what an earlier one of the
     tensor core only reads comes after that read: kernels in the field rely on it (attention writes the scores where the MMA
-    before has read the probabilities; block-scaled products copy the next scales over the last ones).
+    before has read the probabilities; block-scaled products copy the next scales over the last ones). PTX ISA does not list
+    that pair, so verdicts name it (`core.assumptions`).
     """
     if first is second is Engine.WGMMA:
         return True

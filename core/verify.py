@@ -20,7 +20,7 @@ from .collect import Collector, Shown, consequences
 from .conditions import condition_keys, condition_words
 from .document import Document
 from .findings import Finding, Report, Scope, Severity
-from .first_error import FirstError, Told
+from .first_error import ENOUGH, FirstError, Told, hurried, smallest_first
 from .forks import dissolve
 from .garbage import seldom_collected
 from .hazards import HAZARDS
@@ -126,6 +126,7 @@ class _Search:
     events: int = 0
     reason: str = ""
     reordered: int = 0
+    hurried: bool = False  # an error was shown: there is little time for what else is wrong
     clean: bool = True  # nothing at all was wrong in any run
 
     proof: str | None = None  # where the fixed point was reached
@@ -243,7 +244,7 @@ class _Search:
 
     def _listed(self, machine: Machine) -> None:
         usual = condition_patterns(self.document)[0]
-        for values, patterns in cases(self.document, self.given):
+        for values, patterns in smallest_first(cases(self.document, self.given), lambda: self.hurried):
             if patterns == usual and tuple(sorted(values.items())) in self.usual:
                 continue
             if (self.carried.wrong and cost(self.document, values) > MAX_EVENTS) or not self._affordable(
@@ -257,16 +258,20 @@ class _Search:
 
     def _affordable(self, values: Values) -> bool:
         if perf_counter() > self.deadline:
-            self.reason = OUT_OF_TIME
+            self.reason = self._no_time
         elif cost(self.document, values) > MAX_RUN:
             self.reason = f"{_words(values)} makes more than {MAX_RUN} events"
         return not self.reason
+
+    @property
+    def _no_time(self) -> str:
+        return ENOUGH if self.hurried else OUT_OF_TIME
 
     def _case(self, machine: Machine, values: Values, patterns: Patterns, usual: bool) -> None:
         try:
             run = execute(machine, values, patterns, self.deadline)
         except TimeUp:
-            self.reason = OUT_OF_TIME
+            self.reason = self._no_time
             return
         notes = () if usual else (getattr(patterns, "text", "") or f"with {condition_words(patterns)}",)
         self._look(run, machine, patterns, notes, values)
@@ -316,7 +321,7 @@ class _Search:
 
     def _collect(self, run: Run, case: Values, notes: tuple[str, ...], lapped: Container[tuple] = ()) -> None:
         if run.execution.stopped == "time":  # who has not gone on is not stuck
-            self.reason = OUT_OF_TIME
+            self.reason = self._no_time
             return
         self.clean = self.clean and run.clean
         shown = self.found if case == dict(run.case) else self.carried
@@ -325,6 +330,8 @@ class _Search:
         if shown is self.found:
             self.first.seen(self.collector, found, case, notes)
         explained = any(f.severity is Severity.ERROR for f in found)
+        if explained and shown is self.found and not self.hurried:
+            self.hurried, self.deadline = True, hurried(self.deadline)
         if run.wrong and not explained and not self.reason:
             self.reason = f"at {_words(case)} something goes wrong that no rule explains"
         self.reason = self.reason or undecided(run)

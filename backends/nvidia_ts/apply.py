@@ -6,8 +6,9 @@ behind it, synchronisation where it stands. Their ids are the call's with a numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
+from itertools import chain, count
 
 from warpdraft.core.descriptors import READERS
 from warpdraft.core.document import (
@@ -30,7 +31,7 @@ from warpdraft.core.document import (
 )
 from warpdraft.core.expressions import LoopVariable, evaluate
 from warpdraft.core.footprints import engine_of
-from warpdraft.core.tree import find_resource, find_work
+from warpdraft.core.tree import find_resource, find_work, ops_of
 
 from .annotations import Access, AnnotationError, Annotations, Sync, WorkAnnotation
 from .bounds import names_of, with_bounds
@@ -87,7 +88,8 @@ class _Application:
 
     def document(self) -> Document:
         """The whole document."""
-        tasks = tuple(replace(t, body=tuple(_joined(self._nodes(t, t.body, ())))) for t in self.start.tasks)
+        bodies = ((t, tuple(_joined(self._nodes(t, t.body, ())))) for t in self.start.tasks)
+        tasks = tuple(self._declared(replace(t, body=body)) for t, body in bodies)
         return replace(
             self.start,
             tasks=tasks,
@@ -95,6 +97,15 @@ class _Application:
             groups=(*self.start.groups, *self.groups.values()),
             barriers=(*self.start.barriers, *self.barriers.values()),
         )
+
+    def _declared(self, task: Task) -> Task:
+        """``task`` with what its bodies reach beside their own resource among its sources and destinations."""
+        reached = [
+            (o.target, work) for o in ops_of(task) if (work := self.extra.get(o.target, {}).get(o.work))
+        ]
+        src = dict.fromkeys((*task.src, *(n for n, work in reached if work.role == "consumer")))
+        dst = dict.fromkeys((*task.dst, *(n for n, work in reached if work.role == "producer")))
+        return replace(task, src=tuple(src), dst=tuple(dst))
 
     def _resource(self, resource: Resource) -> Resource:
         works = [self._work(resource, w) for w in resource.works if not self._only_sync(resource, w)]
@@ -197,7 +208,7 @@ class _Call:
         foreign = [(a, producer) for a in mine if a not in own] + [(a, not producer) for a in others]
         op, behind = self.op, []
         for access, writes in foreign:
-            made, argument = self._other(access, writes)
+            made, argument = self._other(access, writes, {key for key, _ in op.args})
             if argument:
                 op = replace(op, args=(*op.args, argument))
             if writes:
@@ -213,8 +224,9 @@ class _Call:
             yield op
         yield from behind
 
-    def _other(self, access: Access, writes: bool) -> tuple[Op, tuple[str, Token] | None]:
-        """An op for an access of another resource (or of its own in the other direction), and the view that it hands on."""
+    def _other(self, access: Access, writes: bool, taken: Set[str]) -> tuple[Op, tuple[str, Token] | None]:
+        """An op for an access of another resource (or of its own in the other direction), and the view that it hands on as
+        an argument of a name that is not ``taken``."""
         name = access.resource or self.resource.name
         target = find_resource(self.whole.start, name)
         if target is None:
@@ -226,7 +238,8 @@ class _Call:
             if name == self.resource.name
             else f"{verb}_by_{self.op.target}_{self.work.name}"
         )
-        results = (f"{work}_{self.op.target}",) if view else ()
+        free = (f"{work}_{name}{number}" for number in chain(("",), count(2)))
+        results = (next(n for n in free if n not in taken),) if view else ()
         self.whole.extra.setdefault(name, {}).setdefault(
             work,
             Work(

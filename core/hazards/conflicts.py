@@ -128,3 +128,15 @@ def _notes(run: Run, x: Record, y: Record) -> Iterator[str]:
     yield f"both touch {unit} {low} to {high - 1} of {place(x.access.space)}"
     if x.component != SYNC and _issued_before(x, y):
         yield f"{agent_name(run, x.stream)} starts it at {x.event.op}; it ends some time later"
+    if x.stream == y.stream and x.event.engine in COMMITTED and y.event.engine in COMMITTED:
+        yield (
+            "ops of the tensor core that one warp starts may end in any order but for PTX ISA's pipelined pairs: cp -> mma, "
+            "shift -> mma, mma -> shift, shift -> cp, and MMAs of one accumulator"
+        )
+        events = run.program.streams[x.stream].events[x.index : y.index - 1]
+        mma = next((e for e in events if e.engine is Engine.TCGEN05), None)
+        if mma is not None and x.access.write and y.event.engine is Engine.TCGEN05_CP:
+            yield (
+                f"the MMA at {mma.op} comes between, but nothing says that it reads {accessed(x)}, as scale factors are: if "
+                "it does, give it a view of them (or its `reads` in an annotation file), and it keeps the copies in order"
+            )

@@ -1,7 +1,7 @@
 """C57 with setmaxnreg in the middle of schedules: who shrinks before whom grows, warpgroup by warpgroup."""
 
 import pytest
-from kit import accepted, build, channel, codes, finding, role
+from kit import accepted, build, channel, codes, finding, ring, role
 
 from warpdraft.core import (
     MBarrier,
@@ -9,6 +9,7 @@ from warpdraft.core import (
     domain_loop,
     elect_lane,
     elect_warp,
+    fence_proxy_async,
     setmaxregister_decrease,
     setmaxregister_increase,
     symbol,
@@ -297,3 +298,32 @@ class TestC57InMidSchedule:
             )
 
         assert accepted(schedule(2, 232)) and codes(schedule(2, 240)) == {"WD303"}
+
+
+@pytest.mark.parametrize("all_acquire", [True, False])
+def test_a_warpgroup_that_gives_registers_back_and_copies(all_acquire):
+    """C57's twin with a lap: the witness tells who gave the registers that the consumers take before it can show it."""
+    ab = ring("ab", 2)
+
+    def load():
+        LESS(24)
+        with domain_loop(0, K):
+            ab.acquire()
+            if all_acquire:
+                with elect_warp(0):
+                    ab.load()
+            else:
+                ab.load()
+            ab.commit()
+
+    def use():
+        MORE(240)
+        with domain_loop(0, K):
+            ab.wait()
+            ab.read()
+            fence_proxy_async()
+            ab.release()
+
+    uses = [role(f"use{g}", 4 * g, 4, use, [ab]) for g in (1, 2)]
+    document = build(role("load", 0, 4, load, [], [ab]), *uses)
+    assert codes(document) == {"WD205"} if all_acquire else accepted(document)

@@ -171,9 +171,9 @@ class TestBlockScaled:
 
     def test_proved(self):
         report = verify(self.schedule())
-        assert (report.verdict, report.scope.kind, report.scope.assumed) == ("safe", "all", ()), (
-            report.findings
-        )
+        assert (report.verdict, report.scope.kind) == ("safe", "all"), report.findings
+        (order,) = report.scope.assumed  # of the next copy behind the MMA that reads the last one
+        assert order.startswith("a tcgen05.cp writes columns only when the MMA before it has read them")
 
     @pytest.mark.parametrize(("allocated", "code"), [(256, "WD406"), (320, "WD602"), (1024, "WD602")])
     def test_too_few_or_too_many_columns(self, allocated, code):

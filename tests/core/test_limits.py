@@ -9,6 +9,7 @@ import pytest
 
 from warpdraft.core.document import Mbarrier
 from warpdraft.core.expressions import Operation, Symbol
+from warpdraft.core.first_error import ENOUGH, smallest_first
 from warpdraft.core.hazards.examples import (
     K,
     acquire,
@@ -164,3 +165,25 @@ def test_sizes_that_nothing_can_have(name):
 def test_a_cluster_of_no_cta(cluster):
     report = verify(replace(copy(), cluster=cluster))
     assert report.verdict == "unsafe" and [f.code for f in report.errors] == ["WD605"]
+
+
+def test_little_time_is_left_for_what_else_is_wrong(monkeypatch):
+    """The first error is told of as it is, whatever a long search for more would find."""
+    twice = document(
+        "twice",
+        task("a", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"))),
+        task("b", 4, 1, loop(wait("x"), work("x", "read"))),
+        resources=(channel("x"),),
+    )
+    whole = verify(twice)
+    monkeypatch.setattr("warpdraft.core.first_error.MORE", 0.0)
+    report = verify(twice)
+    assert report.verdict == whole.verdict == "unsafe" and report.scope.reason == ENOUGH
+    assert [(f.code, f.case) for f in report.errors] == [(f.code, f.case) for f in whole.errors]
+
+
+def test_in_a_hurry_the_smallest_cases_come_first():
+    seen, cases = [], [({"k": n}, {}) for n in (1, 2, 9, 4, 7, 3)]
+    for values, _ in smallest_first(cases, lambda: 2 in seen):
+        seen.append(values["k"])
+    assert seen == [1, 2, 3, 4, 7, 9]

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from warpdraft.core.document import Document, Guard, Loop, Node, Op, OpKind, Resource
+from warpdraft.core.cursors import CONSUMING, PRODUCING
+from warpdraft.core.document import Document, Guard, Loop, Node, Op, OpKind, Resource, Task
 from warpdraft.core.tree import find_resource, find_work, ops_of
 
 from ..annotations import Access
@@ -32,9 +33,37 @@ def without_others(document: Document) -> tuple[Document, dict[Key, Others]]:
     if not standing:
         return document, {}
     taken = _Taken(document, standing)
-    tasks = tuple(replace(t, body=tuple(taken.nodes(t.body))) for t in document.tasks)
+    tasks = tuple(
+        _declaring(document, t, replace(t, body=tuple(taken.nodes(t.body))), standing) for t in document.tasks
+    )
     resources = tuple(taken.resource(r) for r in document.resources)
     return replace(document, tasks=tasks, resources=resources), taken.found
+
+
+def _declaring(document: Document, before: Task, task: Task, standing: dict[Key, Key]) -> Task:
+    """``task`` without the sources and destinations that nothing but what was taken out of ``before`` made it declare."""
+    left = {
+        role: {
+            op.target
+            for op in ops_of(before)
+            if (op.target, op.work) in standing and _role(document, op) == role
+        }
+        - {op.target for op in ops_of(task) if _role(document, op) == role}
+        for role in ("consumer", "producer")
+    }
+    return replace(
+        task,
+        src=tuple(n for n in task.src if n not in left["consumer"]),
+        dst=tuple(n for n in task.dst if n not in left["producer"]),
+    )
+
+
+def _role(document: Document, op: Op) -> str:
+    """The side of its resource that ``op`` is on, "" for none."""
+    if op.kind in CONSUMING or op.kind in PRODUCING:
+        return "consumer" if op.kind in CONSUMING else "producer"
+    work = find_work(find_resource(document, op.target), op.work)
+    return work.role if work is not None else ""
 
 
 def _standing(document: Document) -> dict[Key, Key]:
