@@ -1,4 +1,4 @@
-"""A work that reads several resources beside its own: each by a view of its own, declared by the task, and taken out again."""
+"""A work that reads several resources beside its own: each through a view, declared by the task; and taken out again."""
 
 from warpdraft.backends.nvidia_ts.annotations import loads_annotations
 from warpdraft.backends.nvidia_ts.apply import apply_annotations
