@@ -220,7 +220,7 @@ html.warpdraft-page[data-warpdraft-theme="dark"] .bk-Tooltip { background-color:
 .warpdraft dt { color: var(--muted); } .warpdraft dd { margin: 0; overflow-wrap: anywhere; }
 .warpdraft .note, .warpdraft .case { color: var(--muted); font-size: 11.5px; }
 .warpdraft .fix { border: 1px solid var(--line); border-radius: 5px; overflow: hidden; }
-.warpdraft .fix header { display: flex; justify-content: space-between; align-items: center; gap: 8px; padding: 5px 8px; background: var(--raised); }
+.warpdraft .fix header { display: flex; justify-content: space-between; align-items: center; gap: 8px; padding: 5px 8px; background: var(--raised); } .warpdraft .fix header .button { flex: none; }
 .warpdraft pre { margin: 0; font: 11px/1.5 var(--mono); overflow: auto; }
 .warpdraft .diff { padding: 4px 0; }
 .warpdraft .diff span { display: block; padding: 0 8px; white-space: pre; }
