@@ -56,6 +56,7 @@ MMA = (
     Parameter("b", NAME),
     Parameter("tile", INTEGERS, 3),
     Parameter("overwrite", WORD, default="never", words=("first_iter", "always", "never")),
+    Parameter("period", INTEGER, optional=True),
 )
 BAND_WITHOUT_QUEUE = 8  # neighbouring CTAs share rows of A and columns of B in the L2 cache
 BAND_OF_A_QUEUE = 1  # row after row
@@ -80,6 +81,8 @@ BODIES = {
     "sm90.tma_load": Body(Engine.TMA, (*COPY, Parameter("split", WORD, default="", words=("", "pair")))),
     "sm90.wgmma": Body(Engine.WGMMA, MMA, HOPPER),
     "sm90.read_fragment": Body(Engine.WARP, SUBTILES, HOPPER),
+    "sm90.zero_fragment": Body(Engine.WARP, targets=HOPPER),
+    "sm90.add_fragment": Body(Engine.WARP, targets=HOPPER),
     "sm90.add_row": Body(Engine.WARP, (Parameter("tensor", NAME),), HOPPER),
     "sm90.add_tile": Body(Engine.WARP, targets=HOPPER),
     "sm90.activate": Body(Engine.WARP, (Parameter("function", WORD, words=ACTIVATIONS),), HOPPER),

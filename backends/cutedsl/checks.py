@@ -9,7 +9,7 @@ from warpdraft.core.document import Loop
 from warpdraft.core.expressions import Integer, Symbol, symbols_of
 from warpdraft.core.tree import walk
 
-from ..vocabulary import ACTIVATIONS, StockError, added_tensors, minimums, whole_grid
+from ..vocabulary import ACTIVATIONS, StockError, added_tensors, minimums, read, splits_of, whole_grid
 from .errors import LoweringError
 from .fixed import WRAPPERS, assignment, definition, functions
 from .module import Module
@@ -51,6 +51,8 @@ REFERENCES = {
     "copy": Reference("Tensor.copy_", False, 1),
 }
 NONE = Reference("", True, 0)
+OF_ROWS = ("gemm", "linear", "linear_residual")  # they multiply the rows of their first input
+SUM = 6144  # products of e4m3 that wgmma adds up to within `selfcheck.LIMITS`: benchmarks/gpu/fp8.py
 GENERATED = (
     "Ops",
     "launch",
@@ -76,6 +78,7 @@ def checks(module: Module) -> Iterator[Statement]:
     yield assign("LIBRARY_CAPTURED", expression(stock.captured))
     yield assign("CLUSTER", module.cluster.size)
     yield assign("ADDED", _strings(_added(module)))
+    yield assign("LONGEST", _longest_sum(module))
     yield assign("ORDERS", mapping({t.name: t.order for t in kernel.tensors}))
     yield assign("PARAMETERS", mapping({t.parameter: text(t.constant) for t in module.types.values()}))
     yield assign("SIZES", mapping(dict(kernel.sizes)))
@@ -101,6 +104,20 @@ def _activation(module: Module) -> str:
 def _added(module: Module) -> tuple[str, ...]:
     try:
         return added_tensors(module.document)
+    except StockError as error:
+        raise LoweringError(str(error)) from None
+
+
+def _longest_sum(module: Module) -> int:
+    """The most elements of a row of the first input whose products one accumulator may add up; 0: any number."""
+    works = [w for r in module.document.resources for w in r.works if w.body == "sm90.wgmma"]
+    first = module.types[module.kernel.tensors[0].name] if module.kernel.tensors else None
+    if not works or first is None or first.bytes > 1 or module.kernel.reference not in OF_ROWS:
+        return 0
+    try:
+        if all((read(w, "period") or SUM + 1) * read(w, "tile")[2] <= SUM for w in works):
+            return 0
+        return SUM * splits_of(module.document)
     except StockError as error:
         raise LoweringError(str(error)) from None
 

@@ -22,6 +22,7 @@ IMPORTS = (
     (("os",), "import os"),
     (("sys",), "import sys"),
     (("tempfile",), "import tempfile"),
+    (("warnings",), "import warnings"),
     (("dataclass",), "from dataclasses import dataclass"),
     ((), ""),
     (("cuda",), "import cuda.bindings.driver as cuda"),

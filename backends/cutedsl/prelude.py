@@ -162,6 +162,13 @@ class Ops:
         layout = cute.make_layout(((m, n, columns // subtiles), *acc.shape[1:]), stride=acc.stride)
         return cute.make_tensor(acc.iterator + subtile * (cute.size(acc, mode=[0]) // subtiles), layout)
 
+    def zero_fragment(self, op, total, step):
+        total.fill(0.0)
+
+    def add_fragment(self, op, total, fragment, step):
+        """total += fragment, in fp32: tensor cores keep fewer bits of what they add up."""
+        total.store(total.load() + fragment.load())
+
     def add_row(self, op, fragment, own, first, vector, step):
         """fragment + vector[column of the output]; columns beyond its end get its last element, and are never stored."""
         out = cute.make_rmem_tensor(fragment.shape, cutlass.Float32)

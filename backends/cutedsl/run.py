@@ -167,6 +167,7 @@ def _measurement(found: dict) -> Measurement:
         return Measurement("hung", text, waiting=waiting)
     return Measurement(
         "right" if found["right"] else "wrong",
+        message=found.get("message", ""),
         device=found["device"],
         dtype=found["dtype"],
         sizes=tuple(found["sizes"].items()),

@@ -10,13 +10,14 @@ import math
 import os
 import sys
 import tempfile
+import warnings
 
 import cuda.bindings.driver as cuda
 import cutlass
 from cutlass import cute
 
 NAME, ARCH, SIZES, INPUTS, OUTPUTS, DTYPE = "", "sm_90a", {}, (), (), cutlass.Float16
-LIBRARY, LIBRARY_CAPTURED, CLUSTER, ORDERS, PARAMETERS, ADDED = "", True, 1, {}, {}, ()
+LIBRARY, LIBRARY_CAPTURED, CLUSTER, ORDERS, PARAMETERS, ADDED, LONGEST = "", True, 1, {}, {}, (), 0
 DTYPES = {
     "fp16": cutlass.Float16,
     "bf16": cutlass.BFloat16,
@@ -68,6 +69,8 @@ def views(tensors):
     import torch
     from cutlass.cute.runtime import from_dlpack
 
+    if said := advice(tensors):
+        warnings.warn(said, stacklevel=3)
     found = []
     for name, tensor in zip(INPUTS + OUTPUTS, tensors, strict=True):
         plain = tensor.view(torch.uint8) if tensor.element_size() == 1 else tensor  # DLPack has no e4m3
@@ -75,6 +78,18 @@ def views(tensors):
         view.element_type = types()[name]
         found.append(view.mark_layout_dynamic(leading_dim=ORDERS[name][-1]))
     return found
+
+
+def advice(tensors):
+    """What to do where sums are longer than the tensor cores keep exact enough; "" where they are not."""
+    length = tensors[0].shape[-1]
+    if not LONGEST or length <= LONGEST:
+        return ""
+    return (
+        f"sums of {length} products of 8 bits: Hopper's tensor cores keep fewer bits of them than fp32 has, and beyond "
+        f"{LONGEST} the error passes the check's limit; promote partial sums (Plan(promote=2), or sm90.add_fragment) "
+        "or cut them (splits)"
+    )
 
 
 def multiprocessors():
@@ -285,8 +300,9 @@ def report(kernel, sizes, options):
     error, allowed = check(kernel, sizes), limit()
     found = {"kernel": NAME, "device": torch.cuda.get_device_name(), "dtype": dtype_name(), "sizes": sizes}
     found |= {"right": error <= allowed, "error": error, "limit": allowed}
+    inputs, outputs = make_tensors(sizes)
+    found |= {"message": advice(inputs)}
     if not options.no_timing:
-        inputs, outputs = make_tensors(sizes)
         functions = [bind(kernel, inputs + outputs)] + [lambda: library(inputs, outputs)] * bool(LIBRARY)
         each = measure(functions, (True, LIBRARY_CAPTURED)[: len(functions)])
         own, *others = (times[len(times) // 2] for times in each)

@@ -225,9 +225,10 @@ class Call:
         loop = next(loop for loop, _ in reversed(self.loops) if loop.kind == kind)
         return trip_count(loop, self.values)
 
-    def first_iteration(self) -> bool:
-        """Whether this is the first iteration of the innermost domain loop (or outside of one)."""
-        return next((i for loop, i in reversed(self.loops) if loop.kind == "domain"), 0) == 0
+    def first_iteration(self, period: int | None = None) -> bool:
+        """Whether this is the first iteration of the innermost domain loop (or outside of one), or of ``period`` of them."""
+        i = next((i for loop, i in reversed(self.loops) if loop.kind == "domain"), 0)
+        return (i % period if period else i) == 0
 
     def error(self, text: str) -> EmulationError:
         """An error that names the op and its work."""

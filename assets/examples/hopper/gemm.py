@@ -14,6 +14,8 @@ from warpdraft.assets.examples.hopper.plan import Plan
 from warpdraft.assets.examples.hopper.schedules import (
     Alone,
     Epilogue,
+    OneSum,
+    Promoted,
     Turns,
     load,
     load_in_turn,
@@ -108,6 +110,8 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
     for i, coords in enumerate(places):
         number = str(i) if plan.parts > 1 else ""
         acc = resources.accumulator(plan, f"acc{number}", plan.a[i % len(plan.a)])
+        total = resources.total(f"total{number}") if plan.promote else acc
+        sums = Promoted(acc, total, plan.promote) if plan.promote else OneSum(acc)
         smem_c = resources.staging(plan, f"smem_c{number}")
         smem_r = resources.residual(plan, f"smem_r{number}") if plan.residual else None
         if smem_r:
@@ -116,14 +120,15 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
             graph[smem_r] = [coords, queue]
         groups = AsyncGroup("wgmma", f"mma_group{number}"), AsyncGroup("bulk_store", f"store_group{number}")
         barrier = NamedBarrier(1 + i, 32 * plan.warps, f"epilogue{number}")  # barrier 0 is the whole CTA's
-        made = acc, smem_c, gmem_c, *groups, barrier, Turns(turn, i == 0) if turn else Alone()
+        made = acc, sums, smem_c, gmem_c, *groups, barrier, Turns(turn, i == 0) if turn else Alone()
         epilogue = Epilogue(bias, activation, smem_r)
-        read = [coords, queue, smem_ab, acc, smem_c, *values, *([smem_r] if smem_r else [])]
+        filled = list(dict.fromkeys((acc, total)))
+        read = [coords, queue, smem_ab, *filled, smem_c, *values, *([smem_r] if smem_r else [])]
         maths.append(
             Task(
                 name=f"math{number}",
                 src_resources=[*read, turn] if turn and i else read,
-                dst_resources=[acc, smem_c, gmem_c, turn] if turn and not i else [acc, smem_c, gmem_c],
+                dst_resources=[*filled, smem_c, gmem_c, *([turn] if turn and not i else [])],
                 warp_idx=4 + plan.warps * i,
                 num_warps=plan.warps,
                 num_registers=many,
@@ -131,7 +136,9 @@ def gemm(plan: Plan, name: str, own: MemoryResource | None = None):
             )
         )
         graph[acc] = [smem_ab]
-        graph[smem_c] = [acc, *values, *([smem_r] if smem_r else [])]
+        if plan.promote:
+            graph[total] = [acc]
+        graph[smem_c] = [total, *values, *([smem_r] if smem_r else [])]
         graph[gmem_c] += [smem_c, coords]
     return TaskManager(
         tasks=[*loads, *maths],

@@ -6,7 +6,7 @@ Of equal predictions the first is taken.
 from dataclasses import replace
 
 from warpdraft.assets.examples.hopper.gemm import gemm
-from warpdraft.assets.examples.hopper.plan import Plan
+from warpdraft.assets.examples.hopper.plan import MOST_PROMOTED, PROMOTE, Plan
 
 WIDE = Plan(tile=(64, 256, 64), apart=True)  # tiles of 128 x 256
 SQUARE = Plan(tile=(64, 128, 64), apart=True)  # of 128 x 128
@@ -29,13 +29,15 @@ PLANS = {
 
 
 def members(dtype: str = "fp16"):
-    """The schedules, by name, for operands of ``dtype``; e4m3 takes k tiles of as many bytes, and gives bf16."""
-    return {name: gemm(_of(plan, dtype), name) for name, plan in PLANS.items()}
+    """The schedules, by name, for operands of ``dtype``; those of e4m3 take k tiles of as many bytes, give bf16, promote
+    their sums, and are those that have the registers for it."""
+    plans = {n: p for n, p in PLANS.items() if dtype != "e4m3" or p.accumulator_registers <= MOST_PROMOTED}
+    return {name: gemm(_of(plan, dtype), name) for name, plan in plans.items()}
 
 
 def _of(plan: Plan, dtype: str) -> Plan:
     if dtype == "e4m3":
-        return replace(plan, tile=(*plan.tile[:2], 128), dtype=dtype, out="bf16")
+        return replace(plan, tile=(*plan.tile[:2], 128), dtype=dtype, out="bf16", promote=PROMOTE)
     return replace(plan, dtype=dtype)
 
 

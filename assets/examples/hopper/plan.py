@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 SHARED_MEMORY = 232_448  # bytes that a CTA may use on sm_90
 RESERVED = 1024  # for mbarriers, up to the first multiple of what 128-byte swizzled tiles are aligned to
+MOST_PROMOTED = 96  # registers of a thread for an accumulator that is kept twice; 128 spill
+PROMOTE = 2  # k tiles of 128 of e4m3 after which sums are right to 2e-3 even where all terms are positive
 BYTES = {"fp16": 2, "bf16": 2, "e4m3": 1, "fp32": 4}  # of an element
 
 
@@ -23,10 +25,27 @@ class Plan:
     splits: int = (
         1  # parts that the sums over k are cut into; they are added up in C, which must be zero at the start
     )
+    promote: int = (
+        0  # k tiles whose sum is added up outside of the tensor cores, in as many registers again; 0: none
+    )
     batched: bool = False  # A, B and C are batches of matrices
     bias: bool = False  # a row vector is added to every row,
     activation: str = ""  # then a function is applied ("relu", "gelu", "silu"),
     residual: bool = False  # then another matrix is added
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where promoted sums leave a thread too few registers for the rest."""
+        if self.promote and self.accumulator_registers > MOST_PROMOTED:
+            m, n, _ = self.tile
+            raise ValueError(
+                f"promote={self.promote}: an accumulator of {m} x {n} takes {self.accumulator_registers} registers of a "
+                f"thread, and its sum as many; at most {MOST_PROMOTED} leave room: use a smaller tile"
+            )
+
+    @property
+    def accumulator_registers(self) -> int:
+        """Of a thread, for its part of one accumulator."""
+        return self.tile[0] * self.tile[1] // (32 * self.warps)
 
     @property
     def warps(self) -> int:

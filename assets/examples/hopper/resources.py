@@ -95,16 +95,45 @@ def ring(plan: Plan, name: str):
 def accumulator(plan: Plan, name: str, a: str):
     """The tile of C in registers, spread over the warps; ``a``: the part of a stage that is its A."""
 
+    again = {"period": plan.promote} if plan.promote else {}
+
     class Accumulator(MemoryResource):
         """Filled by wgmma, which reads a stage until the group wait that covers it."""
 
-        @producer_work(engine="wgmma", body="sm90.wgmma", a=a, b="b", tile=plan.tile, overwrite="first_iter")
+        @producer_work(
+            engine="wgmma", body="sm90.wgmma", a=a, b="b", tile=plan.tile, overwrite="first_iter", **again
+        )
         def mma(self, stage_info, tiles): ...
+
+        if plan.promote:
+
+            @consumer_work(body="sm90.read_fragment", returns="partial", subtiles=1)
+            def whole(self, stage_info): ...
+
+        else:
+
+            @consumer_work(body="sm90.read_fragment", returns="fragment")
+            def read(self, stage_info, subtile): ...
+
+    return Accumulator(name=name, space="rmem")
+
+
+def total(name: str):
+    """The tile of C that sums over some k tiles are added up to."""
+
+    class Total(MemoryResource):
+        """In fp32: of operands of 8 bits, wgmma keeps fewer bits of a sum."""
+
+        @producer_work(body="sm90.zero_fragment")
+        def clear(self, stage_info): ...
+
+        @producer_work(body="sm90.add_fragment")
+        def add(self, stage_info, fragment): ...
 
         @consumer_work(body="sm90.read_fragment", returns="fragment")
         def read(self, stage_info, subtile): ...
 
-    return Accumulator(name=name, space="rmem")
+    return Total(name=name, space="rmem")
 
 
 def staging(plan: Plan, name: str):

@@ -61,6 +61,38 @@ class Turns:
             ring.release()
 
 
+class OneSum:
+    """The tensor cores add up all of k, in ``acc``."""
+
+    def __init__(self, acc: MemoryResource):
+        self.result = acc
+
+    def begin(self): ...
+    def keep(self, k, group): ...
+    def end(self): ...
+
+
+class Promoted:
+    """They add up ``period`` k tiles at a time in ``acc``; what these come to is added up in ``result``."""
+
+    def __init__(self, acc: MemoryResource, total: MemoryResource, period: int):
+        self.acc, self.result, self.period = acc, total, period
+
+    def begin(self):
+        """In front of a tile."""
+        self.result.clear()
+
+    def keep(self, k, group):
+        """In front of the product that begins a new sum."""
+        with k.every(self.period, start=self.period):
+            group.wait(0)
+            self.end()
+
+    def end(self):
+        """Behind the last product."""
+        self.result.add(fragment=self.acc.whole())
+
+
 @dataclass(frozen=True)
 class Epilogue:
     """What happens to a fragment of the accumulator before it is stored; None: nothing of the kind."""
@@ -116,12 +148,26 @@ def load_in_turn(queue, coords, smem_ab):
 
 @schedule
 def math(
-    queue, coords, smem_ab, acc, smem_c, gmem_c, mma_group, store_group, barrier, turn, epilogue, subtiles
+    queue,
+    coords,
+    smem_ab,
+    acc,
+    sums,
+    smem_c,
+    gmem_c,
+    mma_group,
+    store_group,
+    barrier,
+    turn,
+    epilogue,
+    subtiles,
 ):
     with work_tile_loop(queue):
         turn.take(smem_ab)
+        sums.begin()
         with domain_loop(0, k_tiles) as k:
             smem_ab.wait()
+            sums.keep(k, mma_group)
             acc.mma(tiles=smem_ab.tiles())
             mma_group.commit()
             mma_group.wait(1)  # all but the newest group are done ...
@@ -130,10 +176,11 @@ def math(
         turn.give()  # the tensor cores are kept busy by the other from here on
         mma_group.wait(0)
         smem_ab.release()
+        sums.end()
 
         coord_m, coord_n, _, *matrix = coords.coords()
         for subtile in range(subtiles):  # plain Python: unrolled at capture
-            fragment = epilogue.apply(acc.read(subtile=subtile), coord_n)
+            fragment = epilogue.apply(sums.result.read(subtile=subtile), coord_n)
             with elect_warp(
                 0
             ):  # the stage has been read: an odd number of subtiles begins where the last one ended ...

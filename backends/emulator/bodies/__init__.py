@@ -7,6 +7,7 @@ from . import (
     read_fragment,
     store_fragment,
     store_lanes,
+    sums,
     tcgen05_cp,
     tcgen05_mma,
     tcgen05_mma_scaled,
@@ -32,5 +33,5 @@ MODULES = (
     store_lanes,
 )
 BODIES: dict[str, Body] = {
-    body.name: body for body in (*(module.BODY for module in MODULES), *epilogue.BODIES)
+    body.name: body for body in (*(module.BODY for module in MODULES), *epilogue.BODIES, *sums.BODIES)
 }

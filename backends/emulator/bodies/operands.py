@@ -20,9 +20,11 @@ def operand(call: Call, name: str, shape: tuple[int, int]) -> np.ndarray:
 
 
 def overwrites(call: Call) -> bool:
-    """Whether the product takes the place of what is there, by parameter ``overwrite``."""
+    """Whether the product takes the place of what is there, by parameters ``overwrite`` and ``period``."""
     overwrite = call.parameter("overwrite")
-    return overwrite == "always" or (overwrite == "first_iter" and call.first_iteration())
+    return overwrite == "always" or (
+        overwrite == "first_iter" and call.first_iteration(call.parameter("period"))
+    )
 
 
 def operand_type(call: Call) -> Dtype:

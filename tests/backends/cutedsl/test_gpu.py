@@ -5,6 +5,7 @@ import re
 import pytest
 
 from warpdraft.assets.examples.hopper.gemm import gemm
+from warpdraft.assets.examples.hopper.members import members
 from warpdraft.assets.examples.hopper.plan import Plan
 from warpdraft.backends.cutedsl import Measurement, lower, profile_module, read_records, run_sizes
 from warpdraft.core.document import OpKind
@@ -56,6 +57,10 @@ FAMILY = {
     "128 x 64": Plan(tile=(128, 64, 64), cluster=(1, 1)),
     "columns": Plan(orders="mn"),
     "e4m3": Plan(tile=(128, 256, 128), dtype="e4m3", out="fp16"),
+    "e4m3, promoted": Plan(tile=(64, 192, 128), apart=True, dtype="e4m3", out="fp16", promote=2),
+    "e4m3, promoted, shared": Plan(
+        tile=(128, 128, 128), cluster=(1, 1), dtype="e4m3", out="bf16", bias=True, promote=3
+    ),
     "e4m3, split": Plan(
         tile=(128, 128, 128), dtype="e4m3", out="fp32", splits=16, subtile=32, cluster=(1, 1)
     ),
@@ -105,6 +110,22 @@ def test_a_profile_build_is_right_and_records_every_op(document, name):
         for begin, end in (pair for pairs in warp["ops"].values() for pair in pairs if any(pair)):
             assert (begin - first) % 2**32 <= (end - first) % 2**32 <= (last - first) % 2**32
     assert read_records(made, records).bars
+
+
+@pytest.mark.parametrize("name", ["fp8_gemm", "members"])
+def test_long_sums_of_e4m3_are_right(document, name):
+    """The shortest that TMA addresses, and up to 65,536."""
+    made = document(name) if name == "fp8_gemm" else members("e4m3")["square"].document
+    sizes = tuple({"M": 512, "N": 768, "K": k} for k in (16, 4096, 16384, 65536))
+    assert_right(run_sizes(lower(made), sizes, timing=False))
+
+
+def test_long_sums_in_one_accumulator_are_warned_of():
+    """They are as inexact as the library's with fast accumulation."""
+    source = lower(gemm(FAMILY["e4m3"], "fast").document)
+    short, long = run_sizes(source, ({"M": 512, "N": 768, "K": k} for k in (6144, 16384)), timing=False)
+    assert (short.state, short.message) == ("right", "")
+    assert long.state == "wrong" and "promote partial sums" in long.message
 
 
 def test_a_batch_is_right():

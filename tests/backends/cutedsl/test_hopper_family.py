@@ -14,11 +14,12 @@ from warpdraft.backends.cutedsl import LoweringError, compile_module, lower
 from warpdraft.backends.cutedsl.cubin import register_requests
 from warpdraft.backends.emulator import EmulationError, emulate, emulate_all
 from warpdraft.core import verify
-from warpdraft.core.document import Loop, OpKind
+from warpdraft.core.document import Guard, Loop, OpKind
 from warpdraft.core.edits import DeleteNode
 from warpdraft.core.tree import walk
 
 PING_PONG = Plan(tile=(128, 128, 64), ping_pong=True, subtile=32)
+PROMOTED = Plan(tile=(64, 128, 128), apart=True, dtype="e4m3", out="fp16", promote=2)
 SMALL = Plan(tile=(128, 64, 64), cluster=(1, 1))
 PLANS = {
     "cluster 1 x 2": Plan(cluster=(1, 2)),
@@ -34,6 +35,9 @@ PLANS = {
     "columns of A contiguous": Plan(orders="mk"),
     "columns of both, batched": Plan(orders="mn", batched=True),
     "e4m3 ping-pong": replace(PING_PONG, tile=(128, 128, 128), dtype="e4m3", out="bf16"),
+    "e4m3, promoted": PROMOTED,
+    "e4m3, promoted, 192 columns": replace(PROMOTED, tile=(64, 192, 128)),
+    "e4m3, promoted, shared": replace(PROMOTED, tile=(128, 128, 128), apart=False, bias=True, promote=3),
     "e4m3, sums in sixteen parts": Plan(
         tile=(128, 128, 128), dtype="e4m3", out="fp32", splits=16, subtile=32, cluster=(1, 1)
     ),
@@ -45,6 +49,7 @@ WGMMA = {
     "256 x 128": ("m64n128k16.f32.f16.f16", 8),
     "64 x 128": ("m64n128k16.f32.f16.f16", 4),
     "e4m3 ping-pong": ("m64n128k32.f32.e4m3.e4m3", 8),
+    "e4m3, promoted": ("m64n128k32.f32.e4m3.e4m3", 4),
     "cluster 1 x 2": ("m64n256k16.f32.f16.f16", 4),
     "apart": ("m64n256k16.f32.f16.f16", 4),
 }
@@ -108,6 +113,73 @@ def test_in_turn_each_gives_back_what_the_other_needs(task):
     (passed,) = (loop for loop in loops if len(loop.body) == 2)
     broken = DeleteNode(next(o.id for o in passed.body if o.kind is OpKind.RELEASE)).apply(made)
     assert "WD301" in {f.code for f in verify(broken).findings}
+
+
+@pytest.mark.parametrize("k_tiles", [1, 2, 3, 5])
+def test_promoted_sums(k_tiles):
+    """Less than what is promoted, just as much, and more of it, with and without a rest; several tiles of a CTA."""
+    plan = replace(PROMOTED, tile=(64, 64, 128), cluster=(1, 1))
+    sizes = {"M": 408, "N": 136, "K": 128 * k_tiles - 16}
+    assert emulate(gemm(plan, "member").document, sizes).verdict == "right"
+
+
+def test_what_is_promoted_must_be_complete():
+    made = gemm(PROMOTED, "member").document
+    waits = [
+        op
+        for loop in (n for t in made.tasks for n in walk(t.body) if isinstance(n, Guard) and n.period == 2)
+        for op in loop.body
+        if op.kind is OpKind.GROUP_WAIT
+    ]
+    assert len(waits) == 2
+    assert "WD408" in {f.code for f in verify(DeleteNode(waits[0].id).apply(made)).findings}
+
+
+def test_a_sum_that_is_never_cleared_shows_in_the_emulator():
+    made = gemm(replace(PROMOTED, tile=(64, 64, 128), cluster=(1, 1)), "member").document
+    clears = [n.id for t in made.tasks for n in walk(t.body) if getattr(n, "work", "") == "clear"]
+    broken = DeleteNode(clears[0]).apply(made)
+    assert emulate(broken, {"M": 136, "N": 72, "K": 400}).verdict == "wrong"
+
+
+def test_long_sums_that_are_not_promoted_are_warned_of():
+    """Measured: benchmarks/gpu/fp8.py."""
+    plain = Plan(tile=(128, 256, 128), dtype="e4m3", out="fp16")
+    assert "LONGEST = 6144\n" in lower(gemm(plain, "member").document)
+    assert "LONGEST = 98304\n" in lower(gemm(PLANS["e4m3, sums in sixteen parts"], "member").document)
+    for plan in (PROMOTED, Plan()):
+        assert "LONGEST = 0\n" in lower(gemm(plan, "member").document)
+    assert "LONGEST = 6144\n" in lower(gemm(replace(PROMOTED, promote=64), "member").document)
+
+
+def test_accumulators_that_leave_no_registers_for_a_sum_are_refused():
+    with pytest.raises(ValueError, match="128 registers of a thread, and its sum as many"):
+        Plan(tile=(128, 256, 128), dtype="e4m3", promote=2)
+
+
+@pytest.mark.parametrize(
+    "works, message",
+    [
+        ({"whole": {"subtiles": 2}}, "sm90.add_fragment: adds whole accumulators, not one of 2 subtiles"),
+        ({"mma": {"period": 0}}, "parameter 'period' must be a positive integer, not 0"),
+    ],
+)
+def test_what_cannot_be_promoted_is_refused(works, message):
+    made = gemm(replace(PROMOTED, tile=(64, 64, 128), cluster=(1, 1)), "member").document
+    changed = [
+        replace(
+            r,
+            works=tuple(
+                replace(w, params=tuple((dict(w.params) | works.get(w.name, {})).items())) for w in r.works
+            ),
+        )
+        for r in made.resources
+    ]
+    wrong = replace(made, resources=tuple(changed))
+    with pytest.raises(LoweringError, match=message):
+        lower(wrong)
+    with pytest.raises(EmulationError, match=message):
+        emulate(wrong, {"M": 136, "N": 72, "K": 400})
 
 
 def test_sizes_that_do_not_fit_are_refused():

@@ -7,6 +7,7 @@ from .add_tile import AddTile
 from .bulk_store import BulkStore
 from .read_fragment import ReadFragment
 from .store_fragment import StoreFragment
+from .sums import AddFragment, ZeroFragment
 from .tile_coords import TileCoords
 from .tma_load import TmaLoad
 from .wgmma import Wgmma
@@ -18,6 +19,8 @@ BODIES: dict[str, Body] = {
         TmaLoad(),
         Wgmma(),
         ReadFragment(),
+        ZeroFragment(),
+        AddFragment(),
         Activate(),
         AddRow(),
         AddTile(),

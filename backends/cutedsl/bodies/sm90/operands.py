@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpdraft.core.document import Token
 
-from ...syntax import Expression, compare, expression
+from ...syntax import Expression, binary, compare, expression
 from ...tokens import StageView
 from ..body import WorkCall
 
@@ -18,9 +18,11 @@ def viewed(work: WorkCall, which: str) -> tuple[StageView, str]:
 
 
 def accumulates(work: WorkCall) -> Expression:
-    """The condition under which the product adds to what is there, by parameter ``overwrite``."""
-    overwrite = work.parameter("overwrite")
+    """The condition under which the product adds to what is there, by parameters ``overwrite`` and ``period``."""
+    overwrite, period = work.parameter("overwrite"), work.parameter("period")
     if overwrite in ("always", "never"):
         return expression(overwrite == "never")
     loop = work.task.innermost("domain")
-    return expression(False) if loop is None else compare(loop.index, ">", 0)
+    if loop is None or period == 1:
+        return expression(False)
+    return compare(binary(loop.index, "%", period) if period else loop.index, ">", 0)

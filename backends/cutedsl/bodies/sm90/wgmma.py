@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from warpdraft.core.document import Op, OpKind, Resource, Token
@@ -19,6 +19,7 @@ from ..body import WorkCall
 from .operands import accumulates, viewed
 
 WARPGROUP = 128  # threads
+ADDS = "sm90.add_fragment"
 BESIDE = 26  # registers that ptxas wants at launch beside one instruction's accumulator (its error C7602; CUDA 13.0)
 
 
@@ -38,8 +39,8 @@ class Mma:
 @dataclass(frozen=True, slots=True)
 class Wgmma:
     """Parameters: ``a``, ``b``: parts of the viewed stage (or the arguments whose views are whole tiles); ``tile`` =
-    (m, n, k) of all the task's warpgroups together; ``overwrite``: "first_iter" (of the innermost domain loop), "always"
-    or "never".
+    (m, n, k) of all the task's warpgroups together; ``overwrite``: "first_iter" (of the innermost domain loop; with
+    ``period``, of every so many of its iterations), "always" or "never".
     """
 
     name: str = "sm90.wgmma"
@@ -157,11 +158,29 @@ def _fits_at_launch(task: TaskBuilder, wide: int, op: Op) -> None:
         )
 
 
+def _declare_sum(task: TaskBuilder, total: Resource, add: Op) -> Mma:
+    """Registers beside those of the accumulator whose fragments ``add`` adds, spread over the threads alike."""
+    added = dict(add.args).get("fragment")
+    for op in ops_of(task.task):
+        named = target_work(task.document, op) if op.kind is OpKind.WORK else None
+        if named and isinstance(added, Token) and added.name in op.results and named[0].name != total.name:
+            mma = find_mma(task, named[0], op)
+            name = task.declare(
+                total.name, call("cute.make_rmem_tensor", f"{mma.acc}.shape", "cutlass.Float32")
+            )
+            return replace(mma, acc=name)
+    raise LoweringError(f"{ADDS}: argument 'fragment' is not a fragment of an accumulator", add.id)
+
+
 def find_mma(task: TaskBuilder, accumulator: Resource, op: Op) -> Mma:
-    """The set-up of an accumulator that some wgmma of this task fills, wherever that stands."""
+    """The set-up of an accumulator that some wgmma of this task fills, wherever that stands, or of a sum of such."""
     for other in ops_of(task.task):
         named = target_work(task.document, other) if other.kind is OpKind.WORK else None
         if named and named[0].name == accumulator.name and named[1].body == Wgmma().name:
             work = WorkCall(task, other, *named)
             return task.once(("mma", accumulator.name), partial(_declare, task, accumulator, work))
+    for other in ops_of(task.task):
+        named = target_work(task.document, other) if other.kind is OpKind.WORK else None
+        if named and named[0].name == accumulator.name and named[1].body == ADDS:
+            return task.once(("mma", accumulator.name), partial(_declare_sum, task, accumulator, other))
     raise LoweringError(f"no wgmma of task {task.task.name} fills {accumulator.name}", op.id)
