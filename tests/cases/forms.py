@@ -32,6 +32,7 @@ clusters = tests_of("clusters")
 fences = tests_of("fences")
 grids = tests_of("grids")
 phases = tests_of("phases")
+raw_trips = tests_of("trips_of_ctas")
 registers = tests_of("registers")
 reuse = tests_of("reuse")
 stages = tests_of("run_time_stages")
@@ -74,6 +75,8 @@ C = (
     Form("C01", "derived", SAFE, lambda: arrivals.gemm(groups=2)),
     Form("C02", "no consumer signals", "WD302", lambda: arrivals.TestC02.schedule(False)),
     Form("C02", "a consumer signals", SAFE, lambda: arrivals.TestC02.schedule(True)),
+    Form("C02", "four warps load, none signals", "WD302", lambda: arrivals.TestC02.schedule(False, 4)),
+    Form("C02", "four warps load", SAFE, lambda: arrivals.TestC02.schedule(True, 4)),
     Form("C03", "one lane, implied", "WD213", lambda: arrivals.TestC03().schedule(), lanes=True),
     Form("C03", "one lane, elected", "WD213", lambda: more.elected_lane(False)),
     Form("C03", "one lane, after sync_warp", SAFE, lambda: more.elected_lane(True), lanes=True),
@@ -186,6 +189,9 @@ C = (
     Form("C52", "6 and 4 trips", "WD704", lambda: more.trips_of_ctas(6, 4)),
     Form("C52", "one count", SAFE, lambda: clusters.TestC52.schedule(K)),
     Form("C52", "6 and 6 trips", SAFE, lambda: more.trips_of_ctas(6, 6)),
+    Form("C52", "6 and 4, raw mbarriers", "WD704", lambda: raw_trips.both_issue((6, 4))),
+    Form("C52", "6 and 6, raw mbarriers", SAFE, lambda: raw_trips.both_issue((6, 6))),
+    Form("C52", "3 and 2, one CTA copies", "WD704", lambda: raw_trips.one_issues((3, 2))),
     Form("C53", "no wait", "WD702", lambda: grids.TestC53.schedule(False)),
     Form("C53", "late", "WD702", lambda: grids.TestC53.schedule(True, where="late")),
     Form("C53", "first of all", SAFE, lambda: more.fetched(waits=True)),

@@ -2,6 +2,7 @@
 
 import pytest
 from kit import (
+    Buffer,
     K,
     Ring,
     TensorAccumulator,
@@ -16,6 +17,7 @@ from kit import (
     output,
     ring,
     role,
+    times,
 )
 
 from warpdraft.core import (
@@ -24,6 +26,7 @@ from warpdraft.core import (
     NamedBarrier,
     PipelineConfig,
     Signal,
+    SignalingThreads,
     SmemAllocation,
     cluster_sync,
     create_tma_async_pipeline_cfg,
@@ -331,3 +334,18 @@ def test_elected_arrivals_are_counted_once():
             ready.arrive()
 
     assert accepted(build(role("left", 0, 4, left), role("right", 4, 4, lambda: ready.wait())))
+
+
+@pytest.mark.parametrize(("count", "made"), [(4, 128), (32, 128), (128, None)])
+def test_all_threads_signal(count, made):
+    """With ``SignalingThreads.All`` each lane of four warps commits, as Task Scheduling counts it: four are too few."""
+    config = PipelineConfig(
+        2, pipeline_type="AsyncAsync", producer_group=count, producer_signaling_threads=SignalingThreads.All
+    )
+    x = Buffer(name="x", pipeline_config=config, smem=[SmemAllocation("x", 1024)])
+    document = build(role("fill", 0, 4, times(K, x, "acquire share commit"), [], [x]), drain(x))
+    if made is None:
+        assert accepted(document)
+    else:
+        found = finding(document, "WD201")
+        assert (found.actual, found.expected) == (str(count), str(made))
