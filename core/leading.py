@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from .arrivals import TMA, producer_signal
 from .document import Document, Engine, Guard, GuardKind, Node, Op, OpKind, Resource, Space, Task
-from .footprints import engine_of, target_work, tracked
+from .footprints import by_each_warp, engine_of, target_work, tracked
 from .interleave import PLAIN
 from .tree import made_once
 
@@ -26,7 +26,7 @@ def led_pipelines(document: Document) -> tuple[tuple[str, str], ...]:
 
 def _led(document: Document, task: Task) -> Iterator[Resource]:
     ops = list(_ops(task.body)) if task.num_warps > 1 else []
-    if not all(_copies(document, op) for op, _ in ops):
+    if not all(_copies(document, task, op) for op, _ in ops):
         return
     opened = {op.target for op, _ in ops if op.kind in OPENS}
     named = {op.target for op, elected in ops if elected}
@@ -38,12 +38,12 @@ def _led(document: Document, task: Task) -> Iterator[Resource]:
             yield r
 
 
-def _copies(document: Document, op: Op) -> bool:
+def _copies(document: Document, task: Task, op: Op) -> bool:
     """Whether ``op`` touches nothing that others may change, or only as a copy that one warp issues for all."""
     found = target_work(document, op) if op.kind is OpKind.WORK else None
     if found is None or found[1].auxiliary or found[1].view or found[0].space is Space.QUEUE:
         return True
-    return engine_of(*found) is Engine.TMA or not tracked(found[0])
+    return (engine_of(*found) is Engine.TMA and not by_each_warp(*found, task)) or not tracked(found[0])
 
 
 def _ops(nodes: Sequence[Node], elected: bool = False) -> Iterator[tuple[Op, bool]]:
