@@ -124,9 +124,8 @@ class _Coverage(Comparison):
         self.places.asking = self.askers.barriers[b]
         super().barrier(b, to)
         self.places.asking = None
-        for x, y in zip(
-            self.one.log[b], self.two.log[to], strict=True
-        ):  # the contributions to a phase are compared, too
+        # the contributions to a phase are compared with each other, too
+        for x, y in zip(self.one.log[b], self.two.log[to], strict=True):
             self.places.add(((x.stream, x.index),), ((y.stream, y.index),), BY_CLOCKS)
         if b in self.one.landing:  # whether the phase of the last copy is over
             (_, _, g), (_, _, h) = self.one.landing[b], self.two.landing[to]

@@ -57,6 +57,13 @@ class Editor:
         )
         return self
 
+    def choose(self, name: str, task: str) -> "Editor":
+        """Open the document of that file name, in which ``task`` tells it from the one before, and wait until it is
+        verified."""
+        self.page.get_by_label("Open document").select_option(f"{name}.warpdraft.json")
+        self.page.locator(f".warpdraft .column[data-task='{task}']").wait_for()
+        return self.settled()
+
     def edited(self, act) -> "Editor":
         """Do ``act`` and wait until the edit that it makes is verified."""
         before = int(self.root.get_attribute("data-revision"))

@@ -218,9 +218,7 @@ def test_a_run_in_the_emulator(editor):
 
 
 def test_the_address_restores_file_and_selection(editor, address):
-    editor.page.get_by_label("Open document").select_option("tma_copy.warpdraft.json")
-    editor.page.locator(".warpdraft .column").first.wait_for()
-    editor.settled()
+    editor.choose("tma_copy", "store")
     node = editor.page.locator(".warpdraft .op").first
     node.click()
     editor.page.wait_for_function("() => location.hash.includes('tma_copy') && location.hash.includes('op=')")

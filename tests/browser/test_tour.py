@@ -43,9 +43,7 @@ def test_a_full_tour_asks_for_nothing_outside_and_nothing_fails(failed, editor):
             page.get_by_label("Export the timeline").select_option(form)
     with page.expect_download():
         page.get_by_role("button", name="Export", exact=True).click()
-    page.get_by_label("Open document").select_option("tma_copy.warpdraft.json")
-    page.locator(".warpdraft .column").first.wait_for()
-    editor.settled()
+    editor.choose("tma_copy", "store")
     page.reload()
     page.locator(".warpdraft .op").first.wait_for()
     assert failed == []
@@ -80,9 +78,7 @@ def test_the_outside_is_cut_off(failed, page, address):
 
 def test_advice_is_asked_for_and_stays_until_the_next_edit(editor):
     page = editor.page
-    page.get_by_label("Open document").select_option("tma_copy.warpdraft.json")
-    page.locator(".warpdraft .column").first.wait_for()
-    editor.settled()
+    editor.choose("tma_copy", "store")
     advice = page.get_by_role("button", name="Advice")
     advice.click()
     page.locator(".warpdraft .findings [role=status], .warpdraft .finding.sev-advice").first.wait_for(
