@@ -62,7 +62,7 @@ class WorkEvents:
                 ranges = self._seen[op.id, alone] = self._ranges(resource, work, op, alone)
             for token in op.results:
                 self.views[token] = (resource.name, stage, ranges)
-            return (Event(EventKind.WORK, op.id, stage=stage),)
+            return () if self.machine.terse else (Event(EventKind.WORK, op.id, stage=stage),)
         views, inputs = self.views, self._inputs.get(op.id)
         if inputs is None:
             inputs = self._inputs[op.id] = self._named(op, resource, work)
@@ -73,8 +73,14 @@ class WorkEvents:
         found = self._made.get(key)
         if found is None:
             made = self._make(op, resource, work, stage, alone, leads, ranked, used)
-            found = self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
+            made = (e._replace(lane=True) if lane else e for e in made)
+            found = self._made[key] = tuple(e for e in made if self._tells(e))
         return found
+
+    def _tells(self, event: Event) -> bool:
+        """Whether ``event`` is one: of what a warp does itself, where that touches memory, or somebody asks for it."""
+        silent = event.kind is EventKind.WORK and not event.accesses and event.op not in self.machine.noted
+        return not (silent and self.machine.terse)
 
     def _values(self, op: Op, resource: Resource, work: Work, stage: int, alone: bool) -> None:
         """What ``op`` returns are values from now on, or descriptors of the stage."""
@@ -111,8 +117,10 @@ class WorkEvents:
                 self.machine.resources[r], s, self._seen_by(engine, r, b, alone), False, c
             )
         ]
-        read += self._maps(op, used)
-        own, writes = self._own(resource, work, op, engine, alone), work.role == "producer"
+        if self.machine.descriptors:
+            read += self._maps(op, used)
+        own = self._own(resource, work, op, engine, alone) if tracked(resource) else {}
+        writes = work.role == "producer"
         loads = engine is Engine.TMA and writes
         event = Event(
             EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC,

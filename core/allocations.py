@@ -13,7 +13,7 @@ from .document import Document, Op, OpKind, Resource, Space
 from .layout import LEAST_COLUMNS, layout
 from .program import Access, Event, in_cta
 from .tensor_memory import QUARTERS, part_of
-from .tree import ops_of
+from .tree import made_once, ops_of
 
 if TYPE_CHECKING:
     from .clocks import Execution
@@ -81,6 +81,7 @@ def column_accesses(document: Document, op: Op, cta: int, lanes: bool) -> tuple[
     )
 
 
+@made_once
 def allocated(document: Document) -> frozenset[str]:
     """The resources whose columns the schedule allocates itself: those that it names and what lies over them, or all
     where it allocates without a name."""

@@ -7,7 +7,7 @@ before whatever any warp does next never races again, and a contribution that al
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from .async_arrivals import arrivals_of, covering
@@ -42,23 +42,23 @@ class Frontier:
         self.active = frozenset(
             w for w, s in enumerate(e.program.streams) if w in cut.marks or e.at[w] < len(s.events)
         )
-        self.lows = lows = dict[frozenset[int], list[int]]()
+        # each knows all that it has done itself
+        self.knows = [(*base[:w], KNOWN, *base[w + 1 :]) for w, base in enumerate(self.base)]
+        self.lows = lows = dict[frozenset[int], Sequence[int]]()
         self.askers = askers
-        self.low = lows[self.active] = self._low(e, self.active)
+        self.low = lows[self.active] = self._low(self.active)
         self.cumul, self.last, self.before, self.heeded = list(e.cumul), [], [], []
         for b, who in enumerate(waiters):
             who &= self.active
             if who not in lows:
-                lows[who] = self._low(e, who)
+                lows[who] = self._low(who)
             low = lows[who]  # what all who may still wait for it know
             self.heeded.append(low if who else None)
             # asked for only where a warp does not know the phase before (all phases) complete
             done, known = e.state[b].completed, e.n + b
             asked = bool(who) and low[known] < done - 1
             self.before.append(self._unknown(e.before[b], low) if asked else {})
-            low = self._low_of(
-                e, askers.barriers[b] if askers else None
-            )  # what all who may arrive at it know
+            low = self._low_of(askers.barriers[b] if askers else None)  # what all who may arrive at it know
             self.last.append(self._unknown(e.last[b], low) if low[known] < done else {})
         # contributions of engines that those places stand for, by (stream, place): the phases that each completes
         self.arrived = {
@@ -171,19 +171,15 @@ class Frontier:
         first = self.noted.items()
         return frozenset(op for (u, op), j in first if (e.at[w] if u == w else e.base[w][u]) >= j)
 
-    @staticmethod
-    def _low(e: Execution, streams: Collection[int]) -> list[int]:
-        """What every one of ``streams`` knows of each component; of a warp's own events, every other one."""
-        known = [e.base[w] for w in streams]
-        if not known:
-            return [KNOWN] * len(e.base[0])
-        low = list(map(min, *known)) if len(known) > 1 else list(known[0])
-        for w in streams:
-            low[w] = min((e.base[u][w] for u in streams if u != w), default=KNOWN)
-        return low
+    def _low(self, streams: Collection[int]) -> Sequence[int]:
+        """What every one of ``streams`` knows of each component."""
+        known = [self.knows[w] for w in streams]
+        if len(known) > 1:
+            return list(map(min, *known))
+        return known[0] if known else [KNOWN] * len(self.base[0])
 
     @staticmethod
-    def _unknown(places: dict[int, int], low: list[int]) -> dict[int, int]:
+    def _unknown(places: dict[int, int], low: Sequence[int]) -> dict[int, int]:
         return {u: k for u, k in places.items() if u < 0 or low[u] < k}
 
     def _holding(self, e: Execution, segment: int) -> tuple[str, tuple | None]:
@@ -193,7 +189,7 @@ class Frontier:
                 return state, self._record(e, records[segment])
         return "", None
 
-    def _low_of(self, e: Execution, streams: frozenset[int] | None) -> list[int]:
+    def _low_of(self, streams: frozenset[int] | None) -> Sequence[int]:
         """What all active ones of ``streams`` know (of all, where there are none)."""
         if not streams:
             return self.low
@@ -201,7 +197,7 @@ class Frontier:
         if found is None:
             who = streams & self.active or self.active
             if who not in self.lows:
-                self.lows[who] = self._low(e, who)
+                self.lows[who] = self._low(who)
             found = self.lows[streams] = self.lows[who]
         return found
 
@@ -209,7 +205,7 @@ class Frontier:
         """An access as far as a later one can tell; None if it cannot."""
         if x is None:
             return None
-        low = self._low_of(e, self.askers.resources.get(x.access.resource) if self.askers else None)
+        low = self._low_of(self.askers.resources.get(x.access.resource) if self.askers else None)
         fence: int | None = KNOWN
         if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
             fence = e.races.fence_after(x)

@@ -49,8 +49,10 @@ SIDES = (("full", full_count), ("empty", empty_count))  # of a pipeline, with th
 class Machine:
     """The parts of a document that do not depend on trip counts, looked up once."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document = spelled_out(document)
+    def __init__(self, document: Document, *, terse: bool = False) -> None:
+        """``terse``: works that touch no memory, which decide nothing, are no events."""
+        self.document, self.terse = spelled_out(document), terse
+        document = self.document
         self.resources = {r.name: r for r in document.resources}
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
         self.groups = {g.name: g.kind for g in document.groups}
@@ -71,7 +73,7 @@ class Machine:
         self.view_ranges: dict[tuple, dict] = {}
         self.inputs: dict[str, dict] = {}  # task -> op -> the views that it may read
         self.steps: dict[tuple, dict] = {}  # of `core.pipeline_steps`: (task, warps, CTA) -> op -> step
-        self.reached: dict[tuple, dict] = {}  # of `core.hazards.cluster_exit`: the same -> op -> CTAs
+        self.reached: dict[tuple, dict] = {}  # of `core.hazards.cluster_exit`: the same -> ops -> CTAs
         self.stretches: dict[tuple, dict] = {}  # of `core.stretches`: the same -> loop or guard -> parts
         self._shared: dict[tuple, tuple] = {}
         self._drains: dict[tuple[str, int, int], tuple[Op, ...]] = {}

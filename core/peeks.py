@@ -46,10 +46,11 @@ def behind_peeks(run: Execution, b: int, clock: Sequence[int]) -> None:
     run.ahead = [x for x in run.ahead if x[0] != b]
 
 
-def with_true_peeks(program: Program) -> Program | None:
+def with_true_peeks(machine: Machine, program: Program) -> Program | None:
     """The program in which every peek succeeds and the waits that rely on it are gone; None where each of these is for the
     very phase that its peek looked at."""
-    if not any(_stale(stream.events, program.barriers) for stream in program.streams):
+    peeking = [s for s in program.streams if machine.peeked[s.task]]
+    if not any(_stale(stream.events, program.barriers) for stream in peeking):
         return None
     streams = (replace(s, events=list(_skipping(s.events, program.barriers))) for s in program.streams)
     return replace(program, streams=tuple(streams))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from .document import Document
 from .lifetimes import moving
-from .machine import Machine
 from .meetings import leave_early
-from .peeks import with_true_peeks
 from .periodic import Unproved
+from .program import Program
 from .register_requests import repeated
 from .run import Run
 
@@ -19,10 +18,10 @@ def not_compared(document: Document) -> str:
     return "registers are requested in loops" if repeated(document) else ""
 
 
-def check_provable(machine: Machine, run: Run) -> None:
-    """Raises Unproved for what the states that a proof compares do not hold: a peek that several waits rely on, and exits,
-    which they know as an order and which are none for memory."""
-    if machine.peeks and with_true_peeks(run.program) is not None:
+def check_provable(run: Run, peeked: Program | None) -> None:
+    """Raises Unproved for what the states that a proof compares do not hold: a peek that several waits rely on (``peeked``:
+    the program where they do), and exits, which they know as an order and which are none for memory."""
+    if peeked is not None:
         raise Unproved("a peek that several waits rely on")
     if run.execution.cluster >= 0 and leave_early(run.program):
         raise Unproved("warps exit before others meet at the cluster's barrier")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .document import (
     AsyncGroup,
@@ -23,6 +23,8 @@ from .document import (
     Task,
     Work,
 )
+
+Made = TypeVar("Made")
 
 
 class Placed(NamedTuple):
@@ -81,7 +83,7 @@ class Walked(NamedTuple):
 
 
 _walked: ContextVar[dict[int, Walked] | None] = ContextVar("walked", default=None)
-_made: ContextVar[dict[tuple[Callable, int], tuple[Document, tuple]] | None] = ContextVar(
+_made: ContextVar[dict[tuple[Callable, int], tuple[Document, Any]] | None] = ContextVar(
     "made", default=None
 )
 
@@ -97,11 +99,11 @@ def walked_once() -> Iterator[None]:
         _made.reset(made)
 
 
-def made_once(function: Callable[[Document], tuple]) -> Callable[[Document], tuple]:
+def made_once(function: Callable[[Document], Made]) -> Callable[[Document], Made]:
     """``function``, which is asked once for each document inside `walked_once`."""
 
     @wraps(function)
-    def found(document: Document) -> tuple:
+    def found(document: Document) -> Made:
         known = _made.get()
         if known is None:
             return function(document)

@@ -34,6 +34,7 @@ from .machine import Machine
 from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .pipeline_groups import spelled_out
+from .program import Program
 from .provable import check_provable, not_compared
 from .register_requests import undecided
 from .run import Run, execute, execute_program
@@ -151,7 +152,7 @@ class _Search:
     def machine(self) -> Machine:
         """That of the document as it is declared. Loops without an op are left out: how often nothing is done decides
         nothing, and a proof would compare it."""
-        return Machine(without_idle_loops(self.document))
+        return Machine(without_idle_loops(self.document), terse=True)
 
     @cached_property
     def mended(self) -> _Search:
@@ -169,7 +170,9 @@ class _Search:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
         wrong = _not_taken(self.document)
-        machine = Machine(without_idle_loops(corrected(self.document, wrong))) if wrong else self.machine
+        machine = self.machine
+        if wrong:
+            machine = Machine(without_idle_loops(corrected(self.document, wrong)), terse=True)
         machine.mends = self._mends
         if not self.given and not self.reason:
             if machine.tile_kinds:
@@ -194,7 +197,7 @@ class _Search:
         broken there is nothing to prove, but running long loops would still take long."""
         document, exact = generalised(machine.document)
         if exact:
-            self._prove_one(Machine(document), exact)
+            self._prove_one(Machine(document, terse=True), exact)
         if self.proof is None and not self.carried.wrong and not self.collector.errors:
             self._prove_one(machine, {})
 
@@ -207,8 +210,7 @@ class _Search:
             return
 
         def visit(run: Run, patterns: TileSequence) -> bool:
-            self._look(run, machine, patterns, (patterns.text,), dict(run.case))
-            check_provable(machine, run)
+            check_provable(run, self._look(run, machine, patterns, (patterns.text,), dict(run.case)))
             return not self.reason and not self.found.wrong
 
         try:
@@ -222,16 +224,16 @@ class _Search:
         def take(run: Run, case: Values) -> bool:
             patterns = dict(run.conditions)
             notes = (f"with {condition_words(patterns)}",) if patterns else ()
-            self._look(run, machine, patterns, notes, case, listed=False)
+            peeked = self._look(run, machine, patterns, notes, case, listed=False)
             if self.reason or self.found.wrong or self.carried.wrong:
                 return False
-            check_provable(machine, run)
+            check_provable(run, peeked)
             return True
 
         def accept(run: Run) -> bool:
             self.events += run.program.events
             self.clean = self.clean and run.clean
-            check_provable(machine, run)
+            check_provable(run, with_true_peeks(machine, run.program))
             found = (finding for examine in EXAMINE for finding in examine(run))
             return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
@@ -285,7 +287,8 @@ class _Search:
         notes: tuple[str, ...],
         case: Values,
         listed: bool = True,
-    ) -> None:
+    ) -> Program | None:
+        """Takes what is wrong in ``run``; gives the program whose waits rely on its peeks, if that is another."""
         self.events += run.program.events
         for name, value in sorted(case.items()):
             self.tried.setdefault(name, {})[value] = None
@@ -294,10 +297,11 @@ class _Search:
         elif not notes and case == dict(run.case):
             self.usual[run.case] = None
         self._in_all_orders(run, machine, patterns, case, notes)
-        peeked = with_true_peeks(run.program) if machine.peeks else None
+        peeked = with_true_peeks(machine, run.program)
         if peeked is not None:
             run = execute_program(machine, peeked, patterns, self.deadline)
             self._in_all_orders(run, machine, patterns, case, (*notes, "where the peek before has said yes"))
+        return peeked
 
     def _in_all_orders(
         self, run: Run, machine: Machine, patterns: Patterns, case: Values, notes: tuple[str, ...]

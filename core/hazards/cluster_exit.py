@@ -55,15 +55,15 @@ def _last_touches(run: Run) -> Iterator[Touch]:
 
 
 def _far(run: Run, stream: Stream, each: int) -> dict[tuple[EventKind, str, int], set[int]]:
-    """The other CTAs that events of ``stream`` reach, by kind, op and CTA of the barrier: of each op looked up once."""
+    """The other CTAs that events of ``stream`` reach, by kind, op and CTA of the barrier; once for the same ops."""
     known = run.machine.reached.setdefault((stream.task, stream.warps, stream.cta), {})
-    ops = {e[1] for e in stream.events}
-    if new := ops - known.keys():
-        known |= {op: {} for op in new}
+    ops = frozenset([e[1] for e in stream.events])
+    if ops not in known:
+        far = known[ops] = {}
         for e in stream.events:
-            if e[1] in new and (ctas := _reached(run, e) - {stream.cta}):
-                known[e[1]].setdefault((e[0], e[1], e[3] // each), set()).update(ctas)
-    return {key: ctas for op in ops for key, ctas in known[op].items()}
+            if ctas := _reached(run, e) - {stream.cta}:
+                far.setdefault((e[0], e[1], e[3] // each), set()).update(ctas)
+    return known[ops]
 
 
 def _reached(run: Run, event: Event) -> set[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..document import Document, Loop, OpKind
 from ..races import Misread
 from ..run import Run
-from ..tree import find_resource, find_work, ops_of, placed
+from ..tree import find_resource, find_work, made_once, ops_of, placed
 from ..unroll import trip_count
 
 
@@ -21,22 +21,19 @@ def misreads(run: Run, *, unwritten: bool) -> Iterator[Misread]:
             yield found
 
 
-def filled(document: Document, name: str) -> bool:
-    """Whether the schedule itself is to fill resource ``name``: some task writes it, or commits stages that it could fill.
-
-    What no task writes comes from outside.
-    """
-    resource = find_resource(document, name)
-    if resource is None:
-        return False
-    works = {w.name for w in resource.works if w.role == "producer" and not (w.auxiliary or w.view)}
-    stored = bool(works and resource.pipeline and resource.storage)
-    return any(
-        (op.kind is OpKind.WORK and op.work in works) or (stored and op.kind is OpKind.COMMIT)
-        for task in document.tasks
-        for op in ops_of(task)
-        if op.target == name
-    )
+@made_once
+def filled(document: Document) -> tuple[str, ...]:
+    """The resources that the schedule itself is to fill: some task writes them, or commits stages that it could fill. What
+    no task writes comes from outside."""
+    ops = {(o.target, o.kind, o.work) for t in document.tasks for o in ops_of(t)}
+    committed = {name for name, kind, _ in ops if kind is OpKind.COMMIT}
+    found = []
+    for r in document.resources:
+        works = [w.name for w in r.works if w.role == "producer" and not (w.auxiliary or w.view)]
+        stored = works and r.pipeline and r.storage and r.name in committed
+        if stored or any((r.name, OpKind.WORK, name) in ops for name in works):
+            found.append(r.name)
+    return tuple(found)
 
 
 def writers(document: Document, name: str) -> list[str]:
