@@ -56,13 +56,13 @@ def arrivals_of(run: Execution, w: int, j: int) -> Iterator[tuple[int, int]]:
             yield commits[place][1:]
 
 
-def covering(run: Execution, x: Record | Note) -> Iterator[tuple[int, int]]:
+def covering(run: Execution, x: Record | Note) -> list[tuple[int, int]]:
     """The first arrival behind ``x`` that speaks for it, on each barrier: barrier, generations then complete."""
+    found: list[tuple[int, int]] = []
     for commits in _speaking(run, x):
-        found: dict[int, int] = {}
-        for _, b, done in commits[_first_behind(commits, x.index) :]:
-            found.setdefault(b, done)
-        yield from found.items()
+        behind = commits[_first_behind(commits, x.index) :]
+        found += {b: done for _, b, done in reversed(behind)}.items()
+    return found
 
 
 def ended(run: Execution, x: Record | Note, base: Clock) -> bool:
@@ -85,9 +85,8 @@ def _speaking(run: Execution, x: Record | Note) -> list[list[Commit]]:
     """The arrivals of the stream of ``x`` that speak for works like it."""
     event = getattr(x, "event", None) or run.program.streams[x.stream].events[x.index - 1]
     if event.engine in COMMITTED:
-        keys = ((x.stream, None, False),)
-    elif event.engine is COPIES:
-        keys = tuple((x.stream, COPIES, lane) for lane in ((False, True) if event.lane else (False,)))
-    else:
+        return [run.commits.get((x.stream, None, False), [])]
+    if event.engine is not COPIES:
         return []
-    return [run.commits[key] for key in keys if key in run.commits]
+    lanes = (False, True) if event.lane else (False,)
+    return [run.commits.get((x.stream, COPIES, lane), []) for lane in lanes]

@@ -41,10 +41,10 @@ Cursor = tuple[str, str]
 
 class Made(NamedTuple):
     """What a stretch does from one combination of stages and views: ``events`` in parts (kind, op, barrier, number, rest;
-    and by which cursor's laps a generation moves, -1: none), by how much each cursor ``moved``, and the ``views`` then."""
+    and by which cursor's laps a generation moves, -1: none), by how much cursors ``moved``, and the ``views`` then."""
 
     events: tuple[tuple, ...]
-    moved: tuple[int, ...]
+    moved: tuple[tuple[Cursor, int], ...]
     views: tuple[tuple[str, tuple | None], ...]
 
 
@@ -71,10 +71,11 @@ class Stretch:
             if op.target in kept:
                 cursors = {(op.target, "wait"): 0, (op.target, "release"): 0} | cursors
                 writes[in_hand(op.target)] = None
-        self.cursors, self.writes = tuple(cursors), tuple(writes)
+        self.writes = tuple(writes)
         self.reads = tuple(dict.fromkeys(_read(walk, nodes, set())))
-        self.stages = [
-            (back, max(1, machine.resources[n].pipeline.stages)) for (n, _), back in cursors.items()
+        # with how far works look back, and the stages
+        self.cursors = [
+            (c, back, max(1, machine.resources[c[0]].pipeline.stages)) for c, back in cursors.items()
         ]
         places = {cursor: place for place, cursor in enumerate(cursors)}
         self.asks = {op: places[cursor] for op, cursor in asks.items()}
@@ -84,13 +85,17 @@ class Stretch:
     def emit(self, walk: WarpWalk) -> None:
         """Walks it: the events, and where cursors and views are behind it."""
         cursor, views = walk.cursor, walk.works.views
-        uses = [cursor.get(c, 0) for c in self.cursors]
-        laps = [u // s for u, (_, s) in zip(uses, self.stages, strict=True)]
+        uses, laps, begins = [], [], []
+        for c, back, stages in self.cursors:
+            use = cursor.get(c, 0)
+            uses.append(use)
+            laps.append(use // stages)
+            # a work that looks back asks whether there was a use before
+            begins.append(use if use < back else back + (use - back) % stages)
         laps.append(0)
         key = (
-            # a work that looks back asks whether there was a use before
-            *[u if u < b else b + (u - b) % s for u, (b, s) in zip(uses, self.stages, strict=True)],
-            *[views.get(name) for name in self.reads],
+            *begins,
+            *map(views.get, self.reads),
             *[uses[w] - uses[r] for w, r in self.held],
             *(walk.alone, walk.lane, walk.idle, walk.ranked),
         )
@@ -103,9 +108,8 @@ class Stretch:
             EVENT((kind, op, at, barrier, number + laps[lap] if lap >= 0 else number, *rest))
             for kind, op, barrier, number, rest, lap in made.events
         ]
-        for c, use, step in zip(self.cursors, uses, made.moved, strict=True):
-            if step:
-                cursor[c] = use + step
+        for c, step in made.moved:
+            cursor[c] = cursor.get(c, 0) + step
         for name, view in made.views:
             if view is not None:
                 views[name] = view
@@ -122,8 +126,9 @@ class Stretch:
             parts.append(
                 (e.kind, e.op, e.barrier, e.number - laps[lap] if lap >= 0 else e.number, e[5:], lap)
             )
-        moved = (walk.cursor.get(c, 0) - use for c, use in zip(self.cursors, uses, strict=True))
-        return Made(tuple(parts), tuple(moved), tuple((n, walk.works.views.get(n)) for n in self.writes))
+        moves = ((c, walk.cursor.get(c, 0) - use) for (c, _, _), use in zip(self.cursors, uses, strict=True))
+        moved = tuple((c, step) for c, step in moves if step)
+        return Made(tuple(parts), moved, tuple((n, walk.works.views.get(n)) for n in self.writes))
 
 
 def parts_of(walk: WarpWalk, nodes: Sequence[Node]) -> tuple[Node | Stretch, ...]:

@@ -181,21 +181,20 @@ class _Coverage(Comparison):
         told, its = _Told([ends for ends, _, _ in places]), _Told([ends for _, ends, _ in places])
         for key, (_, one) in self.one.fences.items():  # behind a fence counts what its warp knew then
             self.need(not told.by(one, key[1]) & ~its.by(self.two.fences[key][1], key[1]))
-        knows = {w: its.by(base[w], w) for w in active}
-        asked = 0  # the places that not all know who may ask for them
-        for i, (_, _, asking) in enumerate(places):
-            who = active if asking is None else asking & active
-            if asking is BY_CLOCKS or not all(knows[w] >> i & 1 for w in who):
-                asked |= 1 << i
-        lows: dict[int, int] = {}
+        lacks = 0  # all that some clock lacks
         for one, two, own, low in self.known.values():
-            lacking = told.by(one, own) & asked
+            lacking = told.by(one, own)
             lacking &= ~its.by(two, own) if lacking else 0
             if lacking and low is not None:
-                if id(low) not in lows:
-                    lows[id(low)] = its.by(low, -1)
-                lacking &= ~lows[id(low)]
-            self.need(not lacking)
+                lacking &= ~its.by(low, -1)
+            lacks |= lacking
+        if not lacks:
+            return
+        knows = {w: its.by(base[w], w) for w in active}
+        for i, (_, _, asking) in enumerate(places):  # only what all know who may ask for it may be lacking
+            if lacks >> i & 1:
+                who = active if asking is None else asking & active
+                self.need(asking is not BY_CLOCKS and all(knows[w] >> i & 1 for w in who))
 
 
 class _Told:
@@ -206,17 +205,22 @@ class _Told:
         for i, ends in enumerate(places):
             for c, v in ends:
                 values.setdefault(c, []).append((v, 1 << i))
-        self.tables = []  # component, its values, and the places that it tells of from none of them, one, two ... on
+        # component, its least value, all of them, and the places that it tells of from none of them, one, two ... on
+        self.tables = []
+        self.all: dict[int, int] = {}  # and by component
         for c, found in values.items():
             found.sort()
-            bits = accumulate((bit for _, bit in found), or_, initial=0)
-            self.tables.append((c, [v for v, _ in found], list(bits)))
+            bits = list(accumulate((bit for _, bit in found), or_, initial=0))
+            self.tables.append((c, found[0][0], [v for v, _ in found], bits))
+            self.all[c] = bits[-1]
 
     def by(self, clock: Sequence[int], own: int) -> int:
         """Those that ``clock`` tells of; a stream knows all that it has done itself."""
-        told = 0
-        for c, values, bits in self.tables:
-            told |= bits[-1] if c == own else bits[bisect_right(values, clock[c])]
+        told = self.all.get(own, 0)
+        for c, least, values, bits in self.tables:
+            value = clock[c]
+            if value >= least:
+                told |= bits[bisect_right(values, value)]
         return told
 
 
