@@ -34,7 +34,7 @@ from .interleave import stride_of, task_lane
 from .pipeline_groups import SHARED, arriving, filled_with, group_of, names_of, sharers
 from .routes import TMA, Routes, copied_to, routed
 from .tensor_core import COMMITTED
-from .tree import find_work
+from .tree import find_work, made_once
 
 Outcomes = tuple[tuple[str, bool], ...]  # conditions, with how they come out
 MAX_KEYS = 8  # conditions in one bracket whose outcomes are all looked at
@@ -94,6 +94,7 @@ def arrivals_by(signal: str, leader: bool, elected_lane: bool = False) -> int:
     return 1 if leader else 0  # LEADER, COMMIT, TMA
 
 
+@made_once
 def routes(document: Document, resource: Resource) -> Routes:
     """Which CTAs of the cluster the pipeline's signals and copies reach."""
     return routed(

@@ -53,9 +53,9 @@ class PieceWalk(MarkingWalk):
     def on(self, stream: Stream, choice: dict[str, bool]) -> PieceWalk:
         """A copy that goes on in ``stream``, a copy of this one's, with outcomes as in ``choice``."""
         made = object.__new__(PieceWalk)
-        made.__dict__.update(self.__dict__)
+        made.__dict__ = known = dict(self.__dict__)
         for name in CHANGING:
-            setattr(made, name, getattr(self, name).copy())
+            known[name] = known[name].copy()
         made.works = self.works.on(stream)
         made.stream, made.choice = stream, choice
         made.marks, made.short = {}, set()

@@ -112,7 +112,7 @@ class _Coverage(Comparison):
                     continue
                 ends = ((b, done - less), *self.one.arrived.get((w, one[u]), ()))
                 others = ((to, its - less), *self.two.arrived.get((w, k), ()))
-                parts = (tuple((self.n + c, g) for c, g in of) for of in (ends, others))
+                parts = (tuple([(self.n + c, g) for c, g in of]) for of in (ends, others))
                 self.places.add(*parts, self.places.asking)
 
     def heard(self) -> None:
@@ -134,7 +134,8 @@ class _Coverage(Comparison):
     # -- accesses -------------------------------------------------------------------------------------------------------
     def kept(self, x: tuple | None, y: tuple | None) -> None:
         if y is not None:  # else all know its end
-            self.need(x is not None)
+            if x is None:
+                raise Different
             self.record(x, y)
 
     def reads(self, one: dict[tuple[int, int], tuple], two: dict[tuple[int, int], tuple]) -> None:
@@ -147,13 +148,12 @@ class _Coverage(Comparison):
 
     def record(self, x: tuple, y: tuple) -> None:
         component = self.component(x[2]) if x[2] >= 0 else x[2]
-        self.need((x[0], component, x[6]) == (y[0], y[2], y[6]))
+        if (x[0], component, x[6]) != (y[0], y[2], y[6]):
+            raise Different
         ends, its = _ends(x, self.n), _ends(y, self.n)
         for c, a in ends:
-            self.need(
-                not self.pending(c, a)
-                or any(k == self.component(c) and self.as_soon(c, a, b) for k, b in its)
-            )
+            if self.pending(c, a):
+                self.need(any(k == self.component(c) and self.as_soon(c, a, b) for k, b in its))
         asking = self.askers.resources.get(x[6][3])
         if ends:
             self.places.add(ends, its, asking)
@@ -228,4 +228,4 @@ def _ends(record: tuple, n: int) -> Ends:
     """The components that tell that an access is over, once they reach a value."""
     w, index, component, value, _, phases, _ = record
     own = ((w, index),) if component == SYNC else ((component, value),) if component >= 0 else ()
-    return (*own, *((n + b, g) for b, g in phases))
+    return (*own, *[(n + b, g) for b, g in phases])

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from .document import (
     AsyncGroup,
@@ -24,7 +24,7 @@ from .document import (
     Work,
 )
 
-Made = TypeVar("Made")
+Asked, Made = ParamSpec("Asked"), TypeVar("Made")
 
 
 class Placed(NamedTuple):
@@ -83,9 +83,7 @@ class Walked(NamedTuple):
 
 
 _walked: ContextVar[dict[int, Walked] | None] = ContextVar("walked", default=None)
-_made: ContextVar[dict[tuple[Callable, int], tuple[Document, Any]] | None] = ContextVar(
-    "made", default=None
-)
+_made: ContextVar[dict[tuple, tuple[tuple, Any]] | None] = ContextVar("made", default=None)
 
 
 @contextmanager
@@ -99,17 +97,17 @@ def walked_once() -> Iterator[None]:
         _made.reset(made)
 
 
-def made_once(function: Callable[[Document], Made]) -> Callable[[Document], Made]:
-    """``function``, which is asked once for each document inside `walked_once`."""
+def made_once(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
+    """``function`` of a document, or of one and a part of it, which is asked once for each inside `walked_once`."""
 
     @wraps(function)
-    def found(document: Document) -> Made:
+    def found(*of: Asked.args) -> Made:
         known = _made.get()
         if known is None:
-            return function(document)
-        key = function, id(document)
+            return function(*of)
+        key = function, *map(id, of)
         if key not in known:
-            known[key] = document, function(document)  # which stays, so that its id is its own
+            known[key] = of, function(*of)  # which stay, so that their ids are their own
         return known[key][1]
 
     return found
