@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..document import Document, Loop, OpKind
 from ..races import Misread
@@ -36,27 +36,27 @@ def filled(document: Document) -> tuple[str, ...]:
     return tuple(found)
 
 
-def writers(document: Document, name: str) -> list[str]:
+@made_once
+def writers(document: Document, name: str) -> tuple[str, ...]:
     """The ids of the ops that write resource ``name``."""
     resource = find_resource(document, name)
-    return [
+    return tuple(
         op.id
         for task in document.tasks
         for op in ops_of(task)
         if op.target == name
         and op.kind is OpKind.WORK
         and getattr(find_work(resource, op.work), "role", "") == "producer"
-    ]
+    )
 
 
-def idle_loops(run: Run, ids: list[str]) -> list[str]:
+def idle_loops(run: Run, ids: Sequence[str]) -> list[str]:
     """The loops around ops ``ids`` that run zero times in this execution."""
     values = dict(run.program.values)
-    loops = (
-        parent
-        for found in placed(run.document)
-        if found.node.id in ids
-        for parent in found.parents
-        if isinstance(parent, Loop) and trip_count(parent, values) == 0
-    )
-    return list(dict.fromkeys(loop.id for loop in loops))
+    return [loop.id for loop in _loops_around(run.document, ids) if trip_count(loop, values) == 0]
+
+
+@made_once
+def _loops_around(document: Document, ids: Sequence[str]) -> tuple[Loop, ...]:
+    parents = (p for found in placed(document) if found.node.id in ids for p in found.parents)
+    return tuple({p.id: p for p in parents if isinstance(p, Loop)}.values())
