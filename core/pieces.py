@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from .cuts import Mark, MarkingWalk
-from .document import Loop, Node, Task
+from .document import Guard, Loop, Node, Task
 from .growth import Growth
 from .joints import Joint, Joints
 from .machine import Machine
@@ -82,10 +82,10 @@ class PieceWalk(MarkingWalk):
 
     def iterate(self, i: int, trips: int) -> None:
         """Iteration ``i`` of the loop where it pauses, and on to the next pause."""
-        frame = self.stack[-1]
-        self.loops.append((frame.loop, i, trips))
-        self.at = (*self.at, (frame.loop.var, i))
-        self.stack[-1] = frame._replace(place=0)
+        nodes, _, loop, around = self.stack[-1]
+        self.loops.append((loop, i, trips))
+        self.at = (*self.at, (loop.var, i))
+        self.stack[-1] = Frame(nodes, 0, loop, around)
         self.advance()
 
     def leave(self) -> None:
@@ -97,9 +97,13 @@ class PieceWalk(MarkingWalk):
         """On to the next pause, or to the end."""
         while self.stack:
             nodes, place, loop, around = self.stack[-1]
-            if place < len(nodes):
-                self.stack[-1] = Frame(nodes, place + 1, loop, around)
-                if self._enter_joint(nodes[place]):
+            joint = place
+            while joint < len(nodes) and not self._is_joint(nodes[joint]):
+                joint += 1
+            self.block(nodes[place:joint])
+            if joint < len(nodes):
+                self.stack[-1] = Frame(nodes, joint + 1, loop, around)
+                if self._enter_joint(nodes[joint]):
                     return
             elif loop is not None:
                 self.loops.pop()
@@ -110,18 +114,19 @@ class PieceWalk(MarkingWalk):
                 self.context = around
         self.drains()
 
-    def _enter_joint(self, node: Node | Stretch) -> bool:
-        """Walks ``node``, or enters it where joint loops are inside; whether it is one."""
-        if type(node) is Stretch or node.id not in self.joints.around:
-            self.block((node,))
-        elif isinstance(node, Loop):
+    def _is_joint(self, node: Node | Stretch) -> bool:
+        """Whether joint loops are inside ``node``, or it is one."""
+        return type(node) is not Stretch and node.id in self.joints.around
+
+    def _enter_joint(self, node: Loop | Guard) -> bool:
+        """Enters ``node``, in which joint loops are; whether it is one."""
+        if isinstance(node, Loop):
             nodes = self.parts(node)
             self.stack.append(Frame(nodes, len(nodes), node))
             return True
-        else:
-            context = self.context
-            if self.enter(node):
-                self.stack.append(Frame(self.parts(node), 0, None, context))
+        context = self.context
+        if self.enter(node):
+            self.stack.append(Frame(self.parts(node), 0, None, context))
         return False
 
     def mark(self) -> Mark:
