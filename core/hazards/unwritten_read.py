@@ -27,7 +27,8 @@ def examine(run: Run) -> Iterator[Finding]:
         resource = find_resource(run.document, found.read.access.resource)
         guessed = resource is not None and resource.storage is None  # then only its stages tell bytes apart
         name = found.read.access.resource
-        if not (found.partly and guessed) and (name in allocated(run.document) or name in filled(run.document)):
+        own = name in filled(run.document) or name in allocated(run.document)
+        if own and not (found.partly and guessed):
             yield _finding(run, found, whole=guessed or not found.partly)
 
 
