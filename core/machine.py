@@ -37,7 +37,7 @@ from .tensor_core import COMMITTED
 from .tensor_maps import descriptors
 from .tensor_memory import divided
 from .tile_kinds import TileKinds, tile_kinds
-from .tree import ops_of, walk
+from .tree import ops_of, walk, without_idle_loops
 
 # Issued by one thread of the task (PTX ISA, cp.async.bulk.tensor, tcgen05.mma, .cp, .shift and .commit).
 LEADER_ENGINES = (Engine.TMA, *COMMITTED)
@@ -50,9 +50,9 @@ class Machine:
     """The parts of a document that do not depend on trip counts, looked up once."""
 
     def __init__(self, document: Document, *, terse: bool = False) -> None:
-        """``terse``: works that touch no memory, which decide nothing, are no events."""
-        self.document, self.terse = spelled_out(document), terse
-        document = self.document
+        """``terse``: without what decides nothing, works that touch no memory and loops that no op is in."""
+        self.terse, document = terse, spelled_out(document)
+        self.document = document = without_idle_loops(document) if terse else document
         self.resources = {r.name: r for r in document.resources}
         self.works = {(r.name, w.name): w for r in document.resources for w in r.works}
         self.groups = {g.name: g.kind for g in document.groups}

@@ -40,7 +40,7 @@ from .register_requests import undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
 from .tile_kinds import LONGEST, TEXTS, TileSequence
-from .tree import walked_once, without_idle_loops
+from .tree import walked_once
 from .unmodelled import unmodelled
 from .valuations import (
     MAX_CHOICES,
@@ -150,9 +150,8 @@ class _Search:
 
     @cached_property
     def machine(self) -> Machine:
-        """That of the document as it is declared. Loops without an op are left out: how often nothing is done decides
-        nothing, and a proof would compare it."""
-        return Machine(without_idle_loops(self.document), terse=True)
+        """That of the document as it is declared."""
+        return Machine(self.document, terse=True)
 
     @cached_property
     def mended(self) -> _Search:
@@ -170,9 +169,7 @@ class _Search:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
         wrong = _not_taken(self.document)
-        machine = self.machine
-        if wrong:
-            machine = Machine(without_idle_loops(corrected(self.document, wrong)), terse=True)
+        machine = Machine(corrected(self.document, wrong), terse=True) if wrong else self.machine
         machine.mends = self._mends
         if not self.given and not self.reason:
             if machine.tile_kinds:
