@@ -73,14 +73,8 @@ class WorkEvents:
         found = self._made.get(key)
         if found is None:
             made = self._make(op, resource, work, stage, alone, leads, ranked, used)
-            made = (e._replace(lane=True) if lane else e for e in made)
-            found = self._made[key] = tuple(e for e in made if self._tells(e))
+            found = self._made[key] = tuple(e._replace(lane=True) if lane else e for e in made)
         return found
-
-    def _tells(self, event: Event) -> bool:
-        """Whether ``event`` is one: of what a warp does itself, where that touches memory, or somebody asks for it."""
-        silent = event.kind is EventKind.WORK and not event.accesses and event.op not in self.machine.noted
-        return not (silent and self.machine.terse)
 
     def _values(self, op: Op, resource: Resource, work: Work, stage: int, alone: bool) -> None:
         """What ``op`` returns are values from now on, or descriptors of the stage."""
@@ -122,6 +116,13 @@ class WorkEvents:
         own = self._own(resource, work, op, engine, alone) if tracked(resource) else {}
         writes = work.role == "producer"
         loads = engine is Engine.TMA and writes
+        if (
+            engine is Engine.WARP
+            and not (own or read)
+            and self.machine.terse
+            and op.id not in self.machine.noted
+        ):
+            return
         event = Event(
             EventKind.WORK if engine is Engine.WARP else EventKind.ASYNC,
             op.id,

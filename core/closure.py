@@ -247,9 +247,8 @@ class Closure:
                 chosen = state.choice.get(key, self.machine.usual.get(key, True))
                 outcomes[key] = (*outcomes.get(key, ()), chosen)
         choice = {k: v for k, v in state.choice.items() if k not in joint.keys}
-        return replace(
-            state, turns=dict(state.turns), choice=choice, outcomes=outcomes, lengths=dict(state.lengths)
-        )
+        turns, lengths = dict(state.turns), dict(state.lengths)
+        return State(state.execution, state.walks, turns, choice, outcomes, lengths)
 
     def _branches(
         self, before: State, fixed: dict[str, bool], go: Callable[[PieceWalk], None], only: bool = False
@@ -316,9 +315,7 @@ class Closure:
         execution.unfinished = frozenset(w for w, of in enumerate(walks) if not of.ended)
         if execution.cluster >= 0:
             meetings.exited(execution)
-        after = replace(
-            before, execution=execution, walks=walks, turns=dict(before.turns), choice=choice, frontier=None
-        )
+        after = State(execution, walks, dict(before.turns), choice, before.outcomes, before.lengths)
         self._run_cuts(after)
         limits = tuple(len(s.events) for s in program.streams)
         execution.run_to(limits)

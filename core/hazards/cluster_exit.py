@@ -19,27 +19,28 @@ CODE, NAME = "WD703", "cluster-exit"
 
 
 class Touch(NamedTuple):
-    """Event ``index`` (1-based) of ``stream`` touches CTA ``cta``; ``known`` is whether a warp of that CTA, at its end,
-    knows it done."""
+    """Event ``index`` (1-based) of ``stream`` touches CTA ``cta``."""
 
     stream: int
     index: int
     cta: int
-    known: bool
 
 
 def examine(run: Run) -> Iterator[Finding]:
     """Remote arrivals, copies, accesses and MMAs that no warp of the CTA that they reach knows to be done at its end."""
     if run.execution.stopped or run.execution.blocked or run.machine.ctas == 1:
         return
-    for touch in _last_touches(run):
-        if not touch.known:
-            yield _finding(run, touch)
+    for touch in _unknown_touches(run):
+        yield _finding(run, touch)
 
 
-def _last_touches(run: Run) -> Iterator[Touch]:
-    """Of each op, the last touch of each other CTA: when that is known, so are those before it."""
+def _unknown_touches(run: Run) -> Iterator[Touch]:
+    """Of each op, the last touch of each other CTA, unless a warp of that CTA, at its end, knows it done: when that is
+    known, so are those before it."""
     streams, each = run.program.streams, max(1, run.machine.per_cta)
+    warps: dict[int, list[int]] = {}
+    for u, stream in enumerate(streams):
+        warps.setdefault(stream.cta, []).append(u)
     for w, stream in enumerate(streams):
         events, far = stream.events, _far(run, stream, each)
         left, j = set(far), len(events)
@@ -50,8 +51,8 @@ def _last_touches(run: Run) -> Iterator[Touch]:
                 continue
             left.discard(key)
             for cta in far[key]:
-                others = (u for u, other in enumerate(streams) if other.cta == cta)
-                yield Touch(w, j + 1, cta, any(_knows(run, w, j + 1, event, u) for u in others))
+                if not any(_knows(run, w, j + 1, event, u) for u in warps.get(cta, ())):
+                    yield Touch(w, j + 1, cta)
 
 
 def _far(run: Run, stream: Stream, each: int) -> dict[tuple[EventKind, str, int], set[int]]:
