@@ -118,9 +118,10 @@ def peeked_alike(machine: Machine, program: Program, one: Frontier, two: Frontie
     program of ``two``."""
     if one.ahead or two.ahead:
         return False
-    for w, mark in one.cut.marks.items():
-        if w not in two.cut.marks:
-            return False
-        if peeked(machine, program, w, mark) != peeked(machine, other, w, two.cut.marks[w]):
-            return False
-    return True
+    if not one.cut.marks.keys() <= two.cut.marks.keys():
+        return False
+    peeking = [w for w in one.cut.marks if machine.peeked[program.streams[w].task]]
+    return all(
+        peeked(machine, program, w, one.cut.marks[w]) == peeked(machine, other, w, two.cut.marks[w])
+        for w in peeking
+    )
