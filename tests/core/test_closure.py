@@ -86,7 +86,7 @@ def check(found, rng):
         patterns = {k: [rng.random() < 0.5 for _ in range(rng.randint(3, 17))] for k in ("c", "d")}
         run = execute(machine, values, patterns)
         assert report.verdict == "safe"
-        misread = [m for m in run.execution.races.misread.values() if filled(found, m.read.access.resource)]
+        misread = [m for m in run.execution.races.misread.values() if m.read.access.resource in filled(found)]
         assert run.clean and not misread, (values, patterns, run.execution.incidents)
     return True
 
