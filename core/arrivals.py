@@ -28,7 +28,7 @@ from .document import (
     Task,
     Work,
 )
-from .expressions import evaluate, symbols_of
+from .expressions import evaluate, leaves
 from .footprints import engine_of, tx_bytes
 from .interleave import stride_of, task_lane
 from .pipeline_groups import SHARED, arriving, filled_with, group_of, names_of, sharers
@@ -281,7 +281,7 @@ def _times(loops: Sequence[Loop]) -> int:
 
 def constant_trips(loop: Loop) -> int | None:
     """How often ``loop`` runs, where its bounds are numbers."""
-    if symbols_of(loop.start) or symbols_of(loop.stop) or symbols_of(loop.step):
+    if any(leaves(bound) for bound in (loop.start, loop.stop, loop.step)):
         return None
     try:
         start, stop, step = (evaluate(bound, {}) for bound in (loop.start, loop.stop, loop.step))

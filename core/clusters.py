@@ -109,6 +109,15 @@ def runs_in(guard: Node, cta: int) -> bool:
     return not (isinstance(guard, Guard) and guard.kind is GuardKind.CTA_RANK and guard.cta != cta)
 
 
+def nodes_in(nodes: Iterable[Node], cta: int) -> Iterator[Node]:
+    """The nodes below ``nodes`` that CTA ``cta`` may reach, in order."""
+    for node in nodes:
+        if runs_in(node, cta):
+            yield node
+            if not isinstance(node, Op):
+                yield from nodes_in(node.body, cta)
+
+
 def symbol_of(name: str, cta: int) -> str:
     """What a symbol with a value of its own in each CTA is called in CTA ``cta``: "n" in CTA 0, "n@1" in CTA 1."""
     return f"{name}@{cta}" if cta else name

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .cursors import CONSUMING, PRODUCING
 from .document import Document, Guard, Loop, Mbarrier, Node, Op, OpKind, Pipeline, Storage
-from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators
+from .expressions import OPERATORS, Integer, Symbol, symbols_of, unknown_operators, variables_of
 from .limits import MAX_WARPS
 from .op_integers import expressions_of
 
@@ -219,6 +219,11 @@ def _loop(path: str, loop: Loop, names: dict[str, str], symbols: set[Symbol]) ->
                     f"{path}.{bound}",
                     f"symbol {symbol.name!r} (min {symbol.min}) is not declared in symbols",
                 )
+        for name in variables_of(getattr(loop, bound)):
+            yield (
+                f"{path}.{bound}",
+                f"a bound is made of integers and symbols, not of a loop variable ({name!r})",
+            )
 
 
 def _computed(path: str, op: Op) -> Iterator[tuple[str, str]]:
@@ -226,7 +231,9 @@ def _computed(path: str, op: Op) -> Iterator[tuple[str, str]]:
         yield from _operators(f"{path}.{field}", expression)
         if field == "count" and op.kind not in PARITIES:
             yield f"{path}.count", f"the count of {op.kind.value} is a number, not {expression}"
-    least = int(op.kind is OpKind.MBARRIER_ARRIVE)  # PTX ISA, mbarrier.arrive: the range of a pending count, from 1 on
+    least = int(
+        op.kind is OpKind.MBARRIER_ARRIVE
+    )  # PTX ISA, mbarrier.arrive: the range of a pending count, from 1 on
     if isinstance(op.count, int) and op.count < least and op.kind not in PARITIES:
         yield f"{path}.count", f"the count of {op.kind.value} is {least} or more, not {op.count}"
     yield from _delivered(path, op.tx)

@@ -20,6 +20,12 @@ DEADLOCKS = ("WD301", "WD302")
 # root cause -> what follows from it, on the same resources
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD105": ("WD204", "WD210"),
+    "WD110": (
+        "WD106",
+        "WD401",
+        "WD402",
+        "WD403",
+    ),  # the value of another iteration may stand for a stage given back
     "WD201": (*PHASES, "WD210"),
     "WD203": (*PHASES, "WD210"),
     "WD208": ("WD206",),
@@ -28,7 +34,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD218": (*PHASES, "WD210"),
     "WD221": ("WD201", *PHASES, "WD210"),  # it says which arrivals count how
     "WD704": ("WD203", "WD703"),  # of a copy that one CTA makes, or waits for, and the other does not
-    "WD705": ("WD210", "WD409"),
+    "WD705": ("WD205", "WD210", "WD409"),  # who is not counted can be lapped
     WRITTEN: ("WD205", "WD206", "WD210", "WD219", "WD409"),
     "WD205": ("WD204", "WD210", "WD219"),
     "WD206": ("WD204", "WD210", "WD219"),
@@ -103,7 +109,10 @@ def _follows(rule: str, other: str, root: Finding, finding: Finding) -> bool:
 
 
 def _related(root: Finding, finding: Finding) -> bool:
-    """Whether they speak of one resource; a root cause without one speaks of its tasks."""
+    """Whether they speak of one resource; a root cause without one speaks of its tasks, a wrong value of the op that takes
+    it."""
+    if root.code == "WD110":
+        return not set(root.ops).isdisjoint(finding.ops)
     if root.resources:
         return not set(root.resources).isdisjoint(finding.resources)
     return not set(root.tasks).isdisjoint(finding.tasks)

@@ -73,7 +73,7 @@ def trip_count(loop: Loop, values: Mapping[str, int]) -> int:
         start = start if isinstance(start, int) else evaluate(start, values)
         stop = stop if isinstance(stop, int) else evaluate(stop, values)
         step = step if isinstance(step, int) else evaluate(step, values)
-    except ArithmeticError:
+    except (KeyError, ArithmeticError):
         return 0
     return max(0, -((start - stop) // step)) if step else 0
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from ..clusters import looked_at, runs_in
-from ..document import Document, Loop, Node, Op, Task
-from ..expressions import Integer, Operation, Symbol, evaluate, symbols_of
+from ..conditions import TESTS
+from ..document import Document, Guard, GuardKind, Loop, Node, Op, Task
+from ..expressions import Integer, Operation, Symbol, evaluate, symbols_of, variables_of
 from ..findings import Finding, Severity
 from ..tree import walk
 from .base import Hazard
@@ -16,6 +17,7 @@ from .examples import acquire, channel, commit, document, loop, release, task, w
 CODE, NAME = "WD107", "bad-domain"
 SMALL, FEW = 32, 8  # values of a symbol that are tried from its least on, alone and with others
 MOST = 4096  # choices of all symbols of a loop
+KEYS = 6  # conditions around loops whose outcomes are all looked at
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -26,23 +28,41 @@ def check(document: Document) -> Iterator[Finding]:
         loops = [n for n in walk(t.body) if isinstance(n, Loop)]
         for node in loops:
             yield from _domain(t, node, least)
-        tile = [n for n in loops if n.kind == "tile"]
-        if len(tile) > 1:
-            yield _too_many(t, tile, "work-tile loop", Severity.ERROR)
-        ctas = range(looked_at(document))
-        rows = (_in_a_row([n for n in _run_in(t.body, c) if n.kind != "tile"]) for c in ctas)
-        one_by_one = max(rows, key=len)
-        if len(one_by_one) > 1:
-            yield _too_many(t, one_by_one, "domain loop", Severity.ADVICE)
+        if len(loops) > 1:
+            ways = list(_ways(document, t))
+            tile = max(([n for n in way if n.kind == "tile"] for way in ways), key=len)
+            if len(tile) > 1:
+                yield _too_many(t, tile, "work-tile loop", "", Severity.ERROR)
+            row = max((_in_a_row([n for n in way if n.kind != "tile"]) for way in ways), key=len)
+            if len(row) > 1:
+                yield _too_many(t, row, "domain loop", " one after the other", Severity.ADVICE)
 
 
-def _run_in(nodes: Sequence[Node], cta: int) -> Iterator[Loop]:
-    """The loops that CTA ``cta`` of the cluster runs."""
+def _ways(document: Document, t: Task) -> Iterator[list[Loop]]:
+    """The loops that one warp of ``t`` runs, for each CTA, warp and outcome of conditions: what is in blocks that exclude
+    each other runs in none of these together."""
+    guards = [n for n in walk(t.body) if isinstance(n, Guard)]
+    ctas = range(looked_at(document) if any(g.kind is GuardKind.CTA_RANK for g in guards) else 1)
+    warps = range(t.num_warps if any(g.kind is GuardKind.ELECT_WARP for g in guards) else 1)
+    keys = list(dict.fromkeys(g.key for g in guards if g.kind in TESTS))[:KEYS]
+    for cta, warp, *outcomes in product(ctas, warps, *((True, False) for _ in keys)):
+        yield list(_run_by(t.body, cta, warp, dict(zip(keys, outcomes, strict=True))))
+
+
+def _run_by(nodes: Sequence[Node], cta: int, warp: int, outcomes: Mapping[str, bool]) -> Iterator[Loop]:
     for node in nodes:
-        if not isinstance(node, Op) and runs_in(node, cta):
-            if isinstance(node, Loop):
-                yield node
-            yield from _run_in(node.body, cta)
+        if isinstance(node, Loop):
+            yield node
+        elif isinstance(node, Op) or not runs_in(node, cta):
+            continue
+        elif node.kind is GuardKind.ELECT_WARP and node.warp != warp:
+            continue
+        elif (
+            node.kind in TESTS
+            and outcomes.get(node.key, outcome := node.kind is GuardKind.WHEN_TRUE) != outcome
+        ):
+            continue
+        yield from _run_by(node.body, cta, warp, outcomes)
 
 
 def _in_a_row(loops: list[Loop]) -> list[Loop]:
@@ -57,6 +77,9 @@ def _domain(t: Task, node: Loop, least: dict[str, int]) -> Iterator[Finding]:
             if symbol.name not in least:
                 text = f"the {bound} of loop {node.id} of {t.name} depends on {symbol.name}, which is not declared"
                 yield _finding(t, node, text, "a known bound, or a declared symbol")
+        for name in variables_of(getattr(node, bound)):
+            text = f"the {bound} of loop {node.id} of {t.name} depends on {name}, the variable of a loop"
+            yield _finding(t, node, text, "a bound that is the same in every iteration of the loops around")
     found: dict[tuple[str, str], Finding] = {}
     for number, values in enumerate(_samples(node, least)):
         for bound, what, severity in _wrong(node, values, first=number == 0):
@@ -91,10 +114,12 @@ def _samples(node: Loop, least: dict[str, int]) -> Iterator[dict[str, int]]:
     """Values of the loop's symbols at which a bound may be 0: from their least on, and around its constants."""
     bounds = (node.start, node.stop, node.step)
     names = list(dict.fromkeys(s.name for e in bounds for s in symbols_of(e)))
-    if any(name not in least for name in names):
+    if any(name not in least for name in names) or any(variables_of(e) for e in bounds):
         return
     if isinstance(node.step, int) and not any(isinstance(e, Operation) for e in bounds):
-        yield {name: least[name] for name in names}  # nothing is divided, and only the least values may be too small
+        yield {
+            name: least[name] for name in names
+        }  # nothing is divided, and only the least values may be too small
         return
     special = {c + d for e in bounds for c in _constants(e) for d in (-1, 0, 1)}
     tried = []
@@ -126,12 +151,12 @@ def _finding(
     )
 
 
-def _too_many(t: Task, loops: list[Loop], what: str, severity: Severity) -> Finding:
+def _too_many(t: Task, loops: list[Loop], what: str, how: str, severity: Severity) -> Finding:
     return Finding(
         CODE,
         NAME,
         severity,
-        f"{t.name} has {len(loops)} {what}s one after the other; NVIDIA Task Scheduling takes one",
+        f"{t.name} has {len(loops)} {what}s{how}; NVIDIA Task Scheduling takes one",
         ops=tuple(n.id for n in loops),
         tasks=(t.name,),
         expected=f"1 {what}",

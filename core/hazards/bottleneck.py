@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..document import Resource
-from ..edits import SetPipeline
 from ..findings import Finding, Fix
 from ..simulate import Timeline, bound
-from .base import Hazard, advice
-from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
-from .study import Study, edited
+from .base import Hazard, advice, listed
+from .examples import acquire, commit, document, fence, loop, release, task, wait, work
+from .examples import ring as ring_of
+from .study import Study, edited, rings, with_stages
 
 CODE, NAME = "WD803", "bottleneck"
 LEAST = 0.02  # of the timeline that a stage must buy; less is within the error of the cost table
@@ -20,18 +20,17 @@ def advise(study: Study) -> Iterator[Finding]:
     """The pipelines of which one more stage shortens the predicted timeline by 2 % or more, and what bounds it; a fix where
     the document with that stage verifies."""
     timeline = study.timeline
-    if not timeline.ended:
+    if not timeline.ended or not timeline.total:
         return
     study.notes.append(f"predicted timeline: {bound(timeline)}")
-    for resource in study.document.resources:
-        if resource.pipeline is not None:
-            yield from _deeper(study, timeline, resource)
+    for ring in rings(study.document):
+        yield from _deeper(study, timeline, ring)
 
 
-def _deeper(study: Study, timeline: Timeline, resource: Resource) -> Iterator[Finding]:
-    more = (resource.pipeline.stages if resource.pipeline else 0) + 1
-    edit = SetPipeline(resource.name, "stages", more)
-    larger = edited(study.document, edit)
+def _deeper(study: Study, timeline: Timeline, ring: Sequence[Resource]) -> Iterator[Finding]:
+    more = ring[0].pipeline.stages + 1
+    edits, names = with_stages(study.document, ring, more), listed(r.name for r in ring)
+    larger = edited(study.document, *edits)
     after = study.simulated(larger)
     if not after.ended or after.total > timeline.total * (1 - LEAST):
         return
@@ -40,8 +39,8 @@ def _deeper(study: Study, timeline: Timeline, resource: Resource) -> Iterator[Fi
     yield advice(
         CODE,
         NAME,
-        f"one more stage of {resource.name} would shorten the predicted timeline from {gain}",
-        resources=(resource.name,),
+        f"one more stage of {names} would shorten the predicted timeline from {gain}",
+        resources=tuple(r.name for r in ring),
         expected=f"{more} stages: {bound(after)}",
         actual=f"{bound(timeline)}",
         notes=(
@@ -49,7 +48,7 @@ def _deeper(study: Study, timeline: Timeline, resource: Resource) -> Iterator[Fi
             if objection
             else f"with {more} stages the document verifies again",
         ),
-        fixes=() if objection else (Fix(f"give {resource.name} {more} stages", (edit,)),),
+        fixes=() if objection else (Fix(f"give {names} {more} stages", edits),),
     )
 
 
@@ -58,7 +57,7 @@ def _copies(stages: int):
         f"copies of 48 KiB, {stages} stages",
         task("load", 0, 1, loop(acquire("ab"), work("ab", "load"), commit("ab"))),
         task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
-        resources=(ring("ab", stages, 49152),),
+        resources=(ring_of("ab", stages, 49152),),
     )
 
 

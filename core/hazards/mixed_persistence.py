@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Loop, Task
+from ..clusters import looked_at, nodes_in
+from ..document import Document, Loop, Op
 from ..findings import Finding
-from ..tree import walk
 from .base import Hazard, error, listed
 from .examples import acquire, channel, commit, document, loop, queue, release, task, tiles, wait, work
 
@@ -14,21 +14,22 @@ CODE, NAME = "WD113", "mixed-persistence"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Tasks without a loop over work tiles beside tasks with one."""
-    once = [t.name for t in document.tasks if not _persistent(t)]
-    if 0 < len(once) < len(document.tasks):
-        yield error(
-            CODE,
-            NAME,
-            f"{listed(once)} work on one tile, the other tasks on many",
-            tasks=tuple(once),
-            expected="all tasks or none",
-            actual=f"{len(once)} of {len(document.tasks)}",
-        )
-
-
-def _persistent(t: Task) -> bool:
-    return any(isinstance(n, Loop) and n.kind == "tile" for n in walk(t.body))
+    """Tasks without a loop over work tiles beside tasks with one, in the same CTA. Who uses nothing works on no tile."""
+    for cta in range(looked_at(document)):
+        found = {t.name: list(nodes_in(t.body, cta)) for t in document.tasks}
+        tasks = [name for name, nodes in found.items() if any(isinstance(n, Op) and n.target for n in nodes)]
+        once = [n for n in tasks if not any(isinstance(x, Loop) and x.kind == "tile" for x in found[n])]
+        if 0 < len(once) < len(tasks):
+            verb = "works" if len(once) == 1 else "work"
+            yield error(
+                CODE,
+                NAME,
+                f"{listed(once)} {verb} on one tile, the other tasks on many",
+                tasks=tuple(once),
+                expected="all tasks or none",
+                actual=f"{len(once)} of {len(tasks)}",
+            )
+            return
 
 
 def _ring(consumer_loops: bool):

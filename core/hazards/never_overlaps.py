@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..document import Resource
-from ..edits import SetPipeline
 from ..findings import Finding, Fix
 from ..simulate import Timeline, default_values
-from .base import Hazard, advice, plural
+from .base import Hazard, advice, listed, plural
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
-from .study import Study, edited
+from .study import Study, edited, rings, with_stages
 
 CODE, NAME = "WD802", "never-overlaps"
 ROUNDS = 3  # of all stages that the longer of the two timelines runs, so that each stage comes round
@@ -19,20 +18,20 @@ ROUNDS = 3  # of all stages that the longer of the two timelines runs, so that e
 def advise(study: Study) -> Iterator[Finding]:
     """Pipelines that never have all stages in use in the predicted timeline, and with fewer verify again with the same
     predicted timeline, also at longer trip counts."""
-    for resource in study.document.resources:
-        if resource.pipeline is not None and resource.pipeline.stages > 1:
-            yield from _fewer(study, resource)
+    for ring in rings(study.document):
+        if ring[0].pipeline.stages > 1:
+            yield from _fewer(study, ring)
 
 
-def _fewer(study: Study, resource: Resource) -> Iterator[Finding]:
-    stages = resource.pipeline.stages if resource.pipeline else 0
+def _fewer(study: Study, ring: Sequence[Resource]) -> Iterator[Finding]:
+    stages, names = ring[0].pipeline.stages, listed(r.name for r in ring)
     choices = [{}, _longer(study, stages)]
     timelines = [study.simulated(study.document, **values) for values in choices]
-    needed = max(in_use(timeline, resource.name) for timeline in timelines)
+    needed = max(in_use(timeline, r.name) for timeline in timelines for r in ring)
     if not 0 < needed < stages or not all(t.ended for t in timelines):
         return
-    edit = SetPipeline(resource.name, "stages", needed)
-    smaller = edited(study.document, edit)
+    edits = with_stages(study.document, ring, needed)
+    smaller = edited(study.document, *edits)
     again = [study.simulated(smaller, **values) for values in choices]
     if any(a.total > t.total or not a.ended for a, t in zip(again, timelines, strict=True)):
         return
@@ -42,14 +41,14 @@ def _fewer(study: Study, resource: Resource) -> Iterator[Finding]:
     yield advice(
         CODE,
         NAME,
-        f"at most {needed} of the {stages} stages of {resource.name} are in use at a time",
-        resources=(resource.name,),
+        f"at most {needed} of the {stages} stages of {names} are in use at a time",
+        resources=tuple(r.name for r in ring),
         expected=plural(needed, "stage"),
         actual=plural(stages, "stage"),
         notes=(
             f"with {plural(needed, 'stage')} the document verifies again, and the predicted timeline is no longer: {totals}",
         ),
-        fixes=(Fix(f"give {resource.name} {plural(needed, 'stage')}", (edit,)),),
+        fixes=(Fix(f"give {names} {plural(needed, 'stage')}", edits),),
     )
 
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from ..describe import iteration, phase
 from ..diagnosis import Diagnosis, Stuck
-from ..document import Document
+from ..document import Document, Op
 from ..phases import Pool
 from ..program import Event, EventKind, in_cta
 from ..races import Record
 from ..run import Run, agent_name
-from ..tree import find_resource
+from ..tree import find_resource, find_work
 from .base import listed, plural
+from .examples import READS, WRITES
+
+
+def side_of(document: Document, op: Op) -> str:
+    """ "src" where ``op`` uses its resource as a consumer, "dst" as a producer, "" otherwise."""
+    if op.kind in READS:
+        return "src"
+    if op.kind in WRITES:
+        return "dst"
+    found = find_work(find_resource(document, op.target), op.work)
+    if found is None or found.auxiliary:
+        return ""
+    return "src" if found.role == "consumer" else "dst"
 
 
 def where(run: Run, w: int, j: int) -> str:

@@ -22,6 +22,8 @@ ALONE = (
     OpKind.FENCE_MBARRIER_INIT,
     OpKind.FENCE_PROXY_ASYNC,
     OpKind.SYNC_WARP,
+    OpKind.FENCE_TENSORMAP,
+    OpKind.PRODUCER_TAIL,
     OpKind.WGMMA_FENCE,
     OpKind.TCGEN05_WAIT_LD,
     OpKind.TCGEN05_WAIT_ST,
@@ -59,7 +61,7 @@ def units(document: Document) -> Iterator[Unit]:
     """What can be taken out at once: an op with its unrolled copies, or all who meet at a barrier."""
     for role in document.tasks:
         for op in ops_of(role):
-            if op.kind in ALONE and op.copy_of in ("", op.id):
+            if op.kind in ALONE and op.copy_of in ("", op.id) and not op.implicit:
                 yield (op,)
     yield from meetings(document)
 

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from ..document import Document, Engine
 from ..findings import Finding
 from ..footprints import engine_of
-from ..tree import find_resource
+from ..tree import find_resource, ops_of
 from .base import Hazard, error
 from .examples import acquire, buffer, channel, commit, document, loop, release, task, wait, work
 
 CODE, NAME = "WD115", "self-edge"
+ENDS = (
+    Engine.WARP,
+    Engine.TCGEN05_LD,
+)  # reads of the warps themselves: a load from tensor memory ends with their wait
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -38,8 +42,14 @@ def _problem(document: Document, name: str) -> str:
         return "no task reads it"
     if not any(name in t.dst for t in document.tasks):
         return "no task writes it"
+    called = {op.work for t in document.tasks for op in ops_of(t) if op.target == name}
     late = [
-        w.name for w in resource.works if w.role == "consumer" and engine_of(resource, w) is not Engine.WARP
+        w.name
+        for w in resource.works
+        if w.role == "consumer"
+        and w.name in called
+        and not w.auxiliary
+        and engine_of(resource, w) not in ENDS
     ]
     return f"its consumer {late[0]} runs on behind its op" if late else ""
 

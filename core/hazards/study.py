@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 
 from ..changes import new_findings, says_less
-from ..document import Document
-from ..edits import Edit
+from ..document import Document, Resource
+from ..edits import Edit, SetPipeline
 from ..findings import Report
 from ..limits import TimeUp
+from ..pipeline_groups import group_of, members_of
 from ..simulate import Timeline, default_values, simulate
 from ..unseen import Unseen
 from ..valuations import running
@@ -75,6 +76,24 @@ class Study:
         if new := new_findings(self._strict, after):
             return f"{new[0].code} {new[0].name}: {new[0].message}"
         return says_less(self._strict.scope, after.scope)
+
+
+def rings(document: Document) -> Iterator[tuple[Resource, ...]]:
+    """The pipelines that have one number of stages: each by itself, those of a pipeline group together."""
+    for resource in document.resources:
+        group = group_of(document, resource.name)
+        members = members_of(document, group) if group else (resource,)
+        if resource.pipeline is not None and resource.name == members[0].name:
+            yield members
+
+
+def with_stages(document: Document, ring: Sequence[Resource], stages: int) -> tuple[SetPipeline, ...]:
+    """The edits that give each of ``ring`` as many stages."""
+    names = [r.name for r in ring]
+    group = group_of(document, names[0])
+    if group is not None and group.pipeline is not None:
+        names.append(group.name)
+    return tuple(SetPipeline(name, "stages", stages) for name in names)
 
 
 def edited(document: Document, *edits: Edit) -> Document:

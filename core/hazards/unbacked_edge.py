@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..document import Document, Space
+from ..document import Document, Space, Task
 from ..edits import RemoveEdge
 from ..findings import Finding, Fix
+from ..tree import ops_of
 from .base import Hazard, error
 from .examples import acquire, channel, commit, document, loop, release, task, wait, work
+from .places import side_of
 
 CODE, NAME = "WD103", "unbacked-edge"
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Edges whose ends no task has as source and destination.
+    """Edges whose ends no task has as source and destination, or uses so without saying it (WD101).
 
     A ping-pong resource (one with an edge to itself) is handed back and forth inside its stages, and a resource without
     bytes and works is no more than a barrier: an edge at one of these is backed by a task that has both ends, on whatever
@@ -24,17 +26,17 @@ def check(document: Document) -> Iterator[Finding]:
     ordering = {r.name for r in document.resources if r.space is Space.PDL}
     barriers = {r.name for r in document.resources if not r.works and r.storage is None}
     ping_pong = {e.upstream for e in document.graph if e.upstream == e.downstream} - queues
+    sides = [_sides(document, t) for t in document.tasks]
     for edge in document.graph:
         up, down = edge.upstream, edge.downstream
         if up in ordering:
             continue  # an edge from a dependent launch says what is ordered after it
         if up == down and up in ping_pong:
-            backed = any(up in t.src for t in document.tasks) and any(up in t.dst for t in document.tasks)
+            backed = any(up in src for src, _ in sides) and any(up in dst for _, dst in sides)
         else:
             loose = {up, down} & (ping_pong | barriers)
             backed = any(
-                (up in t.src and down in t.dst) or (loose and {up, down} <= {*t.src, *t.dst})
-                for t in document.tasks
+                (up in src and down in dst) or (loose and {up, down} <= src | dst) for src, dst in sides
             )
         if not backed:
             yield error(
@@ -45,6 +47,16 @@ def check(document: Document) -> Iterator[Finding]:
                 expected=f"a task with {edge.upstream} in src_resources and {edge.downstream} in dst_resources",
                 actual="none",
             )
+
+
+def _sides(document: Document, t: Task) -> tuple[set[str], set[str]]:
+    """What ``t`` declares to read and to write, and what it does."""
+    src, dst = {*t.src}, {*t.dst}
+    for op in ops_of(t):
+        side = side_of(document, op)
+        if side:
+            (src if side == "src" else dst).add(op.target)
+    return src, dst
 
 
 def repair(document: Document, finding: Finding) -> Iterator[Fix]:

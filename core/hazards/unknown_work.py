@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..consistency import PARITIES
 from ..document import Document, Guard, GuardKind, Loop, Op, OpKind, Task
 from ..findings import Finding
 from ..footprints import stage_bytes, target_work
@@ -25,6 +26,7 @@ PIPELINE = (
     OpKind.TRY_WAIT,
     OpKind.PRODUCER_TAIL,
 )
+PARITY = "0 or 1 (PTX ISA, mbarrier.test_wait)"
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -72,7 +74,7 @@ def _astray(run: Run, t: Task, op: Op, stray: Stray) -> Finding:
     elif stray.field == "parity":
         message, expected = (
             f"{where} waits for parity {stray.value} of {op.target}",
-            "0 or 1 (PTX ISA, mbarrier.test_wait)",
+            PARITY,
         )
     else:
         message = f"{op.target} has no stage {stray.value}, which {where} computes"
@@ -89,6 +91,8 @@ def _problem(document: Document, op: Op) -> tuple[str, str] | None:
         return f"{op.target} has no work {op.work}", names
     if op.kind in PIPELINE and getattr(target, "pipeline", None) is None:
         return f"{op.kind.value} of {op.target}, which has no pipeline", "a resource with a pipeline"
+    if op.kind in PARITIES and isinstance(op.count, int) and op.count not in (0, 1):
+        return f"{op.id} waits for parity {op.count} of {op.target}", PARITY
     stages = _stages(target)
     if isinstance(op.stage, int) and stages and not 0 <= op.stage < stages:
         return f"{op.target} has no stage {op.stage}", f"a stage below {stages}"

@@ -8,9 +8,10 @@ from dataclasses import replace
 from ..document import Document, Op, Task
 from ..edits import SetTask
 from ..findings import Finding, Fix
-from ..tree import find_resource, find_work, ops_of
+from ..tree import ops_of
 from .base import Hazard, error
-from .examples import READS, WRITES, acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .examples import acquire, commit, document, fence, loop, release, ring, task, wait, work
+from .places import side_of
 
 CODE, NAME = "WD101", "wrong-role"
 SIDES = {"src": ("reads", "src_resources"), "dst": ("writes", "dst_resources")}
@@ -26,18 +27,6 @@ def check(document: Document) -> Iterator[Finding]:
                 continue
             seen.add((op.target, side))
             yield _finding(t, op, side)
-
-
-def side_of(document: Document, op: Op) -> str:
-    """ "src" where ``op`` uses its resource as a consumer, "dst" as a producer, "" otherwise."""
-    if op.kind in READS:
-        return "src"
-    if op.kind in WRITES:
-        return "dst"
-    found = find_work(find_resource(document, op.target), op.work)
-    if found is None or found.auxiliary:
-        return ""
-    return "src" if found.role == "consumer" else "dst"
 
 
 def _finding(task: Task, op: Op, side: str) -> Finding:

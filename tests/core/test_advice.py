@@ -4,7 +4,16 @@ import pytest
 
 from warpdraft.assets.examples import attention, gemm
 from warpdraft.core.advice import advise
-from warpdraft.core.document import Engine, NamedBarrier, Resource, Space, Work
+from warpdraft.core.document import (
+    Engine,
+    NamedBarrier,
+    OpKind,
+    PipelineGroup,
+    PipelineGroupMode,
+    Resource,
+    Space,
+    Work,
+)
 from warpdraft.core.expressions import Operation
 from warpdraft.core.findings import Severity
 from warpdraft.core.fixes import applied
@@ -17,8 +26,11 @@ from warpdraft.core.hazards.examples import (
     channel,
     commit,
     document,
+    fence,
     loop,
+    op,
     release,
+    ring,
     sync,
     task,
     tensor,
@@ -192,3 +204,66 @@ def test_engines_do_not_hide_unmodelled_accesses():
         symbols=(),
     )
     assert len(redundant(schedule)) == 1  # both only read
+
+
+def test_a_schedule_that_runs_nothing_has_no_bottleneck():
+    schedule = document(
+        "no trips",
+        task("load", 0, 1, loop(acquire("x"), work("x", "fill"), commit("x"), stop=0)),
+        task("use", 4, 1, loop(wait("x"), work("x", "read"), release("x"), stop=0)),
+        resources=(channel("x"),),
+    )
+    given = advise(schedule)
+    assert given.finished and not any(f.code in ("WD802", "WD803") for f in given.findings)
+
+
+def grouped(stages, together):
+    """Two copies of a k tile, which are handed on at once; ``together``: each is answered before the next."""
+    answered = (wait("done"), release("done")) if together else ()
+    answer = (acquire("done"), commit("done")) if together else ()
+    load = [loop(acquire(n), work(n, "load"), commit(n), *(answered)) for n in "ab"]
+    names = "a", "b"
+    return document(
+        "a group",
+        task("load_a", 0, 1, load[0]),
+        task("load_b", 1, 1, load[1]),
+        task(
+            "use",
+            4,
+            1,
+            loop(wait("ab"), *(work(n, "read") for n in names), fence(), release("ab"), *answer),
+            src=names,
+            dst=("done",) if together else (),
+        ),
+        resources=(*(ring(n, stages) for n in names), *([channel("done", 1)] if together else [])),
+        pipeline_groups=(PipelineGroup("ab", PipelineGroupMode.FusedMerge, names),),
+        graph=(("a", "done"), ("b", "done")) if together else (),
+    )
+
+
+@pytest.mark.parametrize(("together", "code", "stages"), [(True, "WD802", 1), (False, "WD803", 4)])
+def test_stages_of_a_pipeline_group_are_changed_together(together, code, stages):
+    schedule = grouped(3, together)
+    (finding,) = (f for f in advise(schedule).findings if f.code == code)
+    assert finding.resources == ("a", "b")
+    after = applied(schedule, finding.fixes[0])
+    assert verify(after).verdict == "safe" and not verify(after).findings
+    assert [r.pipeline.stages for r in after.resources if r.name in "ab"] == [stages] * 2
+
+
+@pytest.mark.parametrize("implicit", [True, False])
+def test_a_drain_that_nothing_needs(implicit):
+    """Not one that the run time adds: no line could be taken out."""
+    schedule = document(
+        "drained",
+        task(
+            "load",
+            0,
+            1,
+            loop(acquire("x"), work("x", "fill"), commit("x")),
+            op(OpKind.PRODUCER_TAIL, "x", implicit=implicit),
+        ),
+        task("use", 4, 1, loop(wait("x"), work("x", "read"), release("x"))),
+        resources=(channel("x"),),
+    )
+    assert redundant(schedule) == ([] if implicit else [("load.04",)])
