@@ -15,17 +15,14 @@ from .findings import Finding, Severity
 from .tree import ops_of
 
 WRITTEN = "WD204 of a written parity"
+UNCLOSED = "WD105 of a stage that nobody commits"
 PHASES = ("WD204", WRITTEN, "WD205", "WD206", "WD219")
 DEADLOCKS = ("WD301", "WD302")
 # root cause -> what follows from it, on the same resources
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD105": ("WD204", "WD210"),
-    "WD110": (
-        "WD106",
-        "WD401",
-        "WD402",
-        "WD403",
-    ),  # the value of another iteration may stand for a stage given back
+    UNCLOSED: (*PHASES, "WD203", "WD207", "WD210", "WD401", "WD409"),  # every use is of one stage
+    "WD110": ("WD106", "WD401", "WD402", "WD403"),  # it may be a view of a stage given back
     "WD201": (*PHASES, "WD210"),
     "WD203": (*PHASES, "WD210"),
     "WD208": ("WD206",),
@@ -96,7 +93,13 @@ def _rule(finding: Finding, ops: Mapping[str, Op]) -> str:
     op = ops.get(finding.ops[0]) if finding.ops else None
     if finding.code == "WD204" and op and op.kind is OpKind.MBARRIER_WAIT and op.count is not None:
         return WRITTEN
+    if finding.code == "WD105" and op and op.kind is OpKind.ACQUIRE and not _committed(op.target, ops):
+        return UNCLOSED
     return finding.code
+
+
+def _committed(resource: str, ops: Mapping[str, Op]) -> bool:
+    return any(op.kind is OpKind.COMMIT and op.target == resource for op in ops.values())
 
 
 def _follows(rule: str, other: str, root: Finding, finding: Finding) -> bool:

@@ -4,11 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import Mbarrier
+from warpdraft.core.document import Mbarrier, OpKind
 from warpdraft.core.findings import Finding, Severity
+from warpdraft.core.fixes import fixes_for
 from warpdraft.core.folding import folded
 from warpdraft.core.hazards import HAZARDS
-from warpdraft.core.hazards.examples import document, mbar_arrive, mbar_wait, task
+from warpdraft.core.hazards.examples import (
+    acquire,
+    commit,
+    document,
+    fence,
+    loop,
+    mbar_arrive,
+    mbar_wait,
+    release,
+    ring,
+    task,
+    wait,
+    work,
+)
 from warpdraft.core.verify import verify
 
 # independent hazards that a bad example really has besides its own
@@ -86,3 +100,31 @@ def test_the_cause_names_what_is_left_out():
     (kept,) = folded(EMPTY, [row("WD201"), row("WD205"), row("WD206")])
     assert "WD205, WD206" in kept.notes[-1]
     assert folded(EMPTY, [replace(kept, notes=())])[0].notes == ()
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_nobody_commits_is_one_mistake(apart):
+    """Each acquire arms the first stage again, and every copy lands there: one row, and one for the hang."""
+    load = work("ab", "load")
+    fill = [task("open", 0, 1, loop(acquire("ab"))), task("fill", 1, 1, loop(load))] if apart else []
+    found = document(
+        "no commit",
+        *(fill or [task("fill", 0, 1, loop(acquire("ab"), load))]),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(),),
+    )
+    assert [f.code for f in verify(found).findings] == ["WD105", "WD302"]
+    fixes = fixes_for(found, verify(found).errors[0])
+    assert apart or [fix.edits[0].node.kind for fix in fixes] == [OpKind.COMMIT]
+
+
+def test_a_commit_in_the_wrong_place_hides_nothing():
+    """Two acquires in a row before two commits: the second arms a full barrier, which is a hazard of its own."""
+    twice = acquire("ab"), acquire("ab"), work("ab", "load"), work("ab", "load"), commit("ab"), commit("ab")
+    found = document(
+        "armed twice",
+        task("load", 0, 1, loop(*twice)),
+        task("use", 4, 1, loop(wait("ab"), work("ab", "read"), fence(), release("ab"))),
+        resources=(ring(),),
+    )
+    assert {"WD105", "WD207"} <= {f.code for f in verify(found).errors}

@@ -1,6 +1,8 @@
 """Phases that no wait has seen over (WD219), and fences in loops without iterations (WD504)."""
 
-from warpdraft.core.document import Mbarrier
+import pytest
+
+from warpdraft.core.document import Mbarrier, OpKind
 from warpdraft.core.hazards.conditional_fence import HAZARD as CONDITIONAL
 from warpdraft.core.hazards.examples import (
     acquire,
@@ -10,6 +12,7 @@ from warpdraft.core.hazards.examples import (
     loop,
     mbar_arrive,
     mbar_wait,
+    op,
     release,
     task,
     wait,
@@ -59,3 +62,37 @@ def test_the_loop_without_iterations_is_named():
     (found,) = verify(CONDITIONAL.bad).errors
     assert found.case == (("k_tiles", 0),) and "runs zero times here" in found.notes[0]
     assert codes(CONDITIONAL.bad, trip_counts={"k_tiles": [1, 2]}) == set()
+
+
+def all_to_all(ctas, *between, apart=False):
+    """Each CTA arrives on the barriers of all, and waits for its own before it does so again."""
+    arrives = [mbar_arrive("m", ctas=(c,)) for c in range(ctas)] if apart else [mbar_arrive("m", ctas="all")]
+    meet = op(OpKind.CLUSTER_SYNC)
+    return document(
+        "all to all",
+        task("t", 0, 1, meet, loop(*arrives, mbar_wait("m"), *between), meet),
+        mbarriers=(Mbarrier("m", ctas),),
+        cluster=(ctas, 1, 1),
+    )
+
+
+@pytest.mark.parametrize("ctas", [2, 4])
+def test_the_wait_of_one_cta_says_nothing_of_the_barriers_of_others(ctas):
+    """PTX asks for a wait on the very barrier. Where arrivals are made one by one its phase may not even be over."""
+    assert codes(all_to_all(ctas)) == {"WD219"}
+    assert codes(all_to_all(ctas, apart=True)) == {"WD206"}
+    for apart in (False, True):
+        assert codes(all_to_all(ctas, op(OpKind.CLUSTER_SYNC), apart=apart)) == set()
+
+
+def test_barriers_in_turn_need_no_other():
+    """Who arrives on one of two for the next phase has heard on the other that its last phase was seen over."""
+    turns = [n for name in "ab" for n in (mbar_arrive(name, ctas="all"), mbar_wait(name))]
+    meet = op(OpKind.CLUSTER_SYNC)
+    found = document(
+        "in turn",
+        task("t", 0, 1, meet, loop(*turns), meet),
+        mbarriers=(Mbarrier("a", 4), Mbarrier("b", 4)),
+        cluster=(4, 1, 1),
+    )
+    assert codes(found) == set()
