@@ -13,6 +13,7 @@ from warpdraft.core.tree import ops_of
 from .importing import import_script
 from .opinion import Opinion, difference
 from .version import installed
+from .writing.bounds import counted
 from .writing.module import to_task_scheduling
 
 
@@ -29,7 +30,7 @@ def ask_task_scheduling(document: Document, report: Report, time_limit: float) -
     not installed, or not done in time.
     """
     installed()
-    written = to_task_scheduling(document)
+    written = to_task_scheduling(counted(document))
     with tempfile.TemporaryDirectory(prefix="warpdraft_ask_") as folder:
         script = os.path.join(folder, "schedule.py")
         with open(script, "w", encoding="utf-8") as file:

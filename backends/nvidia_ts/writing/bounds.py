@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from warpdraft.core.document import Document, Loop, Node, Op, Task
-from warpdraft.core.expressions import Integer, Operation, Symbol, symbols_of
+from warpdraft.core.expressions import Integer, Operation, Symbol, evaluate, symbols_of
 from warpdraft.core.op_integers import symbols_used
 from warpdraft.core.tree import walk
 
@@ -18,8 +18,36 @@ GETTER = "get_domain"  # Task Scheduling's own name
 def stated_bounds(document: Document, left_out: list[str]) -> Document:
     """``document`` with loops whose bounds Task Scheduling can be told of."""
     getters = _getters(document)
-    tasks = tuple(replace(t, body=_nodes(t.body, t.name, getters, left_out)) for t in document.tasks)
-    return replace(document, tasks=tasks)
+
+    def bound(task: str, value: Integer, what: str) -> Integer:
+        if isinstance(value, Symbol):
+            return _plain_symbol(value, getters, left_out)
+        if not isinstance(value, Operation):
+            return value
+        left_out.append(f"that {task}_{what} is {value}")
+        return Symbol(f"{task}_{what}", int(what == "step"))  # Task Scheduling sees one run-time value
+
+    return _with_bounds(document, bound)
+
+
+def counted(document: Document) -> Document:
+    """``document`` with a number for each value that tasks are asked for in each tile: the least with which their loops run.
+
+    What a script's getters give is not known here; where Task Scheduling gets no numbers it tries one iteration of every
+    loop, and a loop that runs once more than another then looks blocked.
+    """
+    used = {s for _, bound in bounds(document) for s in symbols_of(bound) if s.per_tile}
+    numbers = {s.name: max(s.min, 1) for s in used}
+
+    def bound(task: str, value: Integer, what: str) -> Integer:
+        found = symbols_of(value)
+        try:
+            return evaluate(value, numbers) if found and all(s.name in numbers for s in found) else value
+        except ArithmeticError:  # WD107 says so
+            return value
+
+    left = tuple(s for s in document.symbols if s.name not in numbers)
+    return _with_bounds(replace(document, symbols=left), bound)
 
 
 def bounds(document: Document) -> Iterator[tuple[Task, Integer]]:
@@ -30,28 +58,21 @@ def bounds(document: Document) -> Iterator[tuple[Task, Integer]]:
                 yield from ((task, b) for b in (node.start, node.stop, node.step) if symbols_of(b))
 
 
-def _nodes(
-    nodes: Sequence[Node], task: str, getters: Container[str], left_out: list[str]
-) -> tuple[Node, ...]:
-    """``nodes`` with a symbol for each bound that is computed from symbols: Task Scheduling sees one run-time value."""
+def _with_bounds(document: Document, bound: Callable[[str, Integer, str], Integer]) -> Document:
+    """``document`` with what ``bound`` makes of the bounds of its domain loops: of a task, a bound, and which it is."""
 
-    def bound(value: Integer, what: str) -> Integer:
-        if isinstance(value, Symbol):
-            return _plain_symbol(value, getters, left_out)
-        if not isinstance(value, Operation):
-            return value
-        left_out.append(f"that {task}_{what} is {value}")
-        return Symbol(f"{task}_{what}", int(what == "step"))
+    def nodes(of: Sequence[Node], task: str) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for node in of:
+            if isinstance(node, Loop) and node.kind == "domain":
+                start, stop, step = (bound(task, getattr(node, w), w) for w in ("start", "stop", "step"))
+                node = replace(node, start=start, stop=stop, step=step)
+            if not isinstance(node, Op):
+                node = replace(node, body=nodes(node.body, task))
+            found.append(node)
+        return tuple(found)
 
-    found: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Loop) and node.kind == "domain":
-            start, stop, step = (bound(getattr(node, w), w) for w in ("start", "stop", "step"))
-            node = replace(node, start=start, stop=stop, step=step)
-        if not isinstance(node, Op):
-            node = replace(node, body=_nodes(node.body, task, getters, left_out))
-        found.append(node)
-    return tuple(found)
+    return replace(document, tasks=tuple(replace(t, body=nodes(t.body, t.name)) for t in document.tasks))
 
 
 def _plain_symbol(symbol: Symbol, getters: Container[str], left_out: list[str]) -> Symbol:

@@ -6,6 +6,7 @@ import pytest
 
 from warpdraft.backends.nvidia_ts import ImportRefused, asking
 from warpdraft.core import verify
+from warpdraft.core.document import Loop
 from warpdraft.core.tree import find_task
 
 pytestmark = [pytest.mark.xdist_group("nvidia_ts")]
@@ -19,6 +20,29 @@ def test_what_it_says_of_a_document_and_of_the_edited_one(built):
     found = [asking.ask_task_scheduling(d, verify(d), 120.0) for d in (document, edited)]
     assert [opinion.verdict for opinion, _ in found] == ["accepted", "rejected"]
     assert found[0][0].states > 0 and found[0][1] == ""
+
+
+def test_loops_that_run_once_more_than_others(built):
+    """What getters give is not known; with one iteration of every loop Task Scheduling would find this one blocked."""
+    document = built("dynamic_domain").documents[0]
+
+    def once_more(loop):
+        return replace(loop, stop=loop.stop + 1)
+
+    def behind(loop):
+        return loop, *(replace(o, id=f"{o.id}.last") for o in loop.body)
+
+    load, use = ((t, t.body[0].body) for t in document.tasks)
+    bodies = {
+        "load": tuple(once_more(n) if isinstance(n, Loop) else n for n in load[1]),
+        "use": tuple(m for n in use[1] for m in (behind(n) if isinstance(n, Loop) else (n,))),
+    }
+    tasks = tuple(
+        replace(t, body=(replace(t.body[0], body=bodies[t.name]), *t.body[1:])) for t in document.tasks
+    )
+    edited = replace(document, tasks=tasks)
+    opinion, why = asking.ask_task_scheduling(edited, verify(edited), 120.0)
+    assert (opinion.verdict, why) == ("accepted", "")
 
 
 def test_without_task_scheduling(built, monkeypatch):
