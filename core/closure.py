@@ -195,7 +195,7 @@ class Closure:
     def _as_much(self, execution: Paused, one: Frontier, two: Frontier, other: Paused) -> bool:
         """Whether state ``two``, of ``other``, is state ``one``, of ``execution``, but for a shift and more knowledge."""
         parts, states = (self.machine, self.growth, self.foreseen.uses), (execution, one, two, other)
-        if self.machine.scheduled or self.machine.lifetimes:  # rules about these compare other things, too
+        if self.machine.lifetimes:  # rules about these compare other things, too
             return same(*parts, *states)
         return covers(*parts, self.foreseen.askers, *states)
 
@@ -232,12 +232,15 @@ class Closure:
 
     def _on(self, state: State, joint: Joint, last: bool, only: bool = False) -> Iterator[State]:
         """One more iteration. ``only``: nothing else will go on from ``state``."""
+        before, go = self._begun(state, joint, last)
+        yield from self._branches(before, before.choice, go, only)
+
+    def _begun(self, state: State, joint: Joint, last: bool) -> tuple[State, Callable[[PieceWalk], None]]:
+        """``state`` with one more iteration begun, and what walks it."""
         before, i = self._closed(state, joint), state.turns[joint.number].iterations
         before.turns[joint.number] = Turn(i + 1, last)
         trips = i + 2 - last if joint.symbol else joint.least
-        yield from self._branches(
-            before, before.choice, lambda w: w.iterate(i, trips) if w.pauses_at is joint else None, only
-        )
+        return before, lambda w: w.iterate(i, trips) if w.pauses_at is joint else None
 
     def _closed(self, state: State, joint: Joint) -> State:
         """``state`` with what was decided in the iteration that ended noted, and no longer in force."""

@@ -68,6 +68,7 @@ class Frontier:
             if u < -e.n
         }
         self.waited = {w: g for w, g in e.waited.items() if w in self.active}
+        self.notes = tuple(e.notes)
         self.noted: dict[
             tuple[int, str], int
         ] = {}  # stream and op of works that rules look at: the first place

@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from math import lcm
 
+from .clusters import plain_symbol
 from .conditions import TESTS
 from .document import Document, Loop, Node, Op, Task
 from .expressions import symbols_of
@@ -23,6 +24,7 @@ from .valuations import loops_of
 
 REACH = 64  # values of a symbol that are tried for one number of iterations
 MAX_KEYS = 8
+AMPLE = 64  # values of a symbol among which one is looked for that shows all
 ANY = 3  # iterations after which a loop with a large least number of them may end
 Chain = tuple[Loop, ...]  # loops around a place, outermost first
 
@@ -90,6 +92,19 @@ def joint_loops(machine: Machine, growth: Growth) -> Joints:
     for joint in sorted(found, key=_depth):
         _add_others(machine.document, joint, found)
         _measure(joint, growth)
+    return _made(machine, growth, found, constants)
+
+
+def joint_tiles(machine: Machine, growth: Growth) -> Joints:
+    """The loops over tiles, in each of which all is decided that `core.tile_kinds` knows of. Raises NoPieces."""
+    kinds = machine.tile_kinds
+    loops = {t.name: x for t in machine.document.tasks for x in walk(t.body) if x.id in kinds.loops}
+    joint = Joint(loops, keys=kinds.names)
+    _measure(joint, growth)
+    return _made(machine, growth, [joint], ())
+
+
+def _made(machine: Machine, growth: Growth, found: list[Joint], constants: Iterable[str]) -> Joints:
     for joint in found:
         _check_symbol(machine.document, growth, joint, found)
     made = Joints(_in_order(machine.document, found), tuple(sorted(constants)))
@@ -278,3 +293,18 @@ def value_for(joint: Joint, growth: Growth, trips: int) -> int:
         if trip_count(loop, {joint.symbol: value}) == trips:
             return value
     raise NoPieces(f"the loop over {joint.symbol} does not grow one by one")
+
+
+def ample(machine: Machine, growth: Growth, values: dict[str, int]) -> dict[str, int]:
+    """Greater ``values``, at which loops do in some iteration whatever they do in any."""
+    loops = [(x, growth.loops[x.id]) for x in loops_of(machine.document) if x.id in growth.loops]
+    found = dict(values)
+    for name, value in values.items():
+        plain = plain_symbol(name)
+        own = [(x, g.head + g.tail + g.every) for x, g in loops if g.symbol == plain]
+        first = max(value, growth.settled.get(name, 0))
+        for more in range(first, first + AMPLE):
+            if all(trip_count(x, {plain: more}) > least for x, least in own):
+                found[name] = more
+                break
+    return found

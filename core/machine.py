@@ -188,14 +188,14 @@ class Machine:
         return False
 
     @cached_property
-    def scheduled(self) -> bool:
-        """Whether responses of a dynamic scheduler are fetched: rules compare who knows of which."""
-        return bool(requests_and_reads(self.document))
+    def scheduled(self) -> dict[str, tuple[str, bool]]:
+        """The ops that request responses of dynamic schedulers, or read them: rules compare who knows of which."""
+        return requests_and_reads(self.document)
 
     @cached_property
     def noted(self) -> frozenset[str]:
         """Ops whose works rules look at one by one: an execution keeps their clocks."""
-        return self.grid.ops | frozenset(requests_and_reads(self.document))
+        return self.grid.ops | self.scheduled.keys()
 
     def shared(self, accesses: tuple) -> tuple:
         """One object for equal ``accesses``: executions look them up by identity."""

@@ -46,7 +46,7 @@ from .cuts import Cutting, Uses, cut
 from .forks import dissolve
 from .frontier import Frontier, amounts
 from .growth import Growth, NoGrowth, growth_of
-from .joints import Joints, NoPieces, joint_loops
+from .joints import Joints, NoPieces, ample, joint_loops
 from .long_loops import Meant, first_value
 from .machine import Machine
 from .program import Program
@@ -61,7 +61,6 @@ TOP = 4  # periods of the pipelines after which a symbol's fixed point is given 
 SPARE = 12  # and so many values more
 EVENTS = 60_000  # of one proof, times the square of the CTAs that are looked at: more warps, and later fixed points,
 CLOSURES = 300_000  # or of one with conditions
-AMPLE = 64  # values of a symbol among which one is looked for that shows all
 COMPUTED = 4  # times as many where stages or parities are computed: each symbol then has their period, several times six
 
 
@@ -253,7 +252,13 @@ class Prover:
             (perf_counter() + self.deadline) / 2,  # the listed values need some time, too
             set(self.hopeless),
             self.foreseen
-            or foreseen(self.machine, self.joints, self.growth, self._ample(values), self.deadline),
+            or foreseen(
+                self.machine,
+                self.joints,
+                self.growth,
+                ample(self.machine, self.growth, values),
+                self.deadline,
+            ),
             self.idle,
         )
         try:
@@ -283,21 +288,6 @@ class Prover:
             x for x in loops_of(self.machine.document) if x.id in self.growth.loops and id(x) not in inside
         )
         return len(top) == 1 and bool(top[0].symbol) and not self.growth.computed and not any(others)
-
-    def _ample(self, values: Values) -> Values:
-        """Greater ``values``, at which loops do in some iteration whatever they do in any."""
-        loops = [
-            (x, self.growth.loops[x.id]) for x in loops_of(self.machine.document) if x.id in self.growth.loops
-        ]
-        found = dict(values)
-        for name, value in values.items():
-            own = [(x, g.head + g.tail + g.every) for x, g in loops if g.symbol == plain_symbol(name)]
-            first = max(value, self.growth.settled[name])
-            for more in range(first, first + AMPLE):
-                if all(trip_count(x, {plain_symbol(name): more}) > least for x, least in own):
-                    found[name] = more
-                    break
-        return found
 
     def _signature(self, values: Values) -> tuple:
         """How often each loop runs, as far as it is reached, and what ops compute with: equal programs are run once."""

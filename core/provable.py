@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .conditions import condition_keys
 from .document import Document
 from .lifetimes import moving
 from .meetings import leave_early
@@ -9,6 +10,7 @@ from .periodic import Unproved
 from .program import Program
 from .register_requests import repeated
 from .run import Run
+from .valuations import symbol_ranges
 
 
 def not_compared(document: Document) -> str:
@@ -25,3 +27,8 @@ def check_provable(run: Run, peeked: Program | None) -> None:
         raise Unproved("a peek that several waits rely on")
     if run.execution.cluster >= 0 and leave_early(run.program):
         raise Unproved("warps exit before others meet at the cluster's barrier")
+
+
+def varies(document: Document) -> bool:
+    """Whether there is more than one case to run."""
+    return bool(symbol_ranges(document)) or bool(condition_keys(document))

@@ -9,11 +9,14 @@ state has a counterpart in the other, and each clock of the other must know the 
 counterpart knows, but for those that all know already who may ever ask. Joins keep that, and places to come are later than
 all clocks, so it holds from then on. That a phase is over is asked for only to save looking for its contributions, whose
 places are there. What is no clock must be the same but for the shift; accesses that all know to be over need no counterpart.
+One rule finds fault with knowledge: whoever knows that no tile is left must not request one (WD705). What warps know of what
+is still to come is the same in both states, and of the reads of responses they must know the same.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import or_
@@ -119,6 +122,21 @@ class _Coverage(Comparison):
         self.need(self.one.noted.keys() == self.two.noted.keys())
         for (w, op), j in self.one.noted.items():
             self.value(w, j, self.two.noted[w, op])
+        if self.machine.scheduled:  # who knows that no tile is left must not ask for one
+            self.need(self.unheard(self.one) == self.unheard(self.two))
+
+    def unheard(self, of: Frontier) -> Counter[tuple[int, int, str]]:
+        """How many reads of responses whoever requests some does not know of, by reader and op: the newest ones."""
+        known = self.machine.scheduled
+        reads = {op for op, (_, reads) in known.items() if reads}
+        asking = {w for w in of.active if not reads.issuperset(self.askers.ops[w] & known.keys())}
+        return Counter(
+            (w, x.stream, x.op)
+            for x in of.notes
+            if x.op in reads
+            for w in asking - {x.stream}
+            if of.base[w][x.stream] < x.index
+        )
 
     def barrier(self, b: int, to: int) -> None:
         self.places.asking = self.askers.barriers[b]

@@ -26,7 +26,7 @@ from .garbage import seldom_collected
 from .hazards import HAZARDS
 from .hazards.arrival_count import OPEN
 from .hazards.base import no_run_check
-from .hazards.counts import Mismatch, corrected, mismatches, reported
+from .hazards.counts import corrected, mismatches, not_taken, reported
 from .hazards.trace import Trace
 from .limits import OUT_OF_TIME, TimeUp, too_large
 from .long_loops import Meant, generalised
@@ -35,7 +35,7 @@ from .peeks import with_true_peeks
 from .periodic import Prover, Unproved
 from .pipeline_groups import spelled_out
 from .program import Program
-from .provable import check_provable, not_compared
+from .provable import check_provable, not_compared, varies
 from .register_requests import undecided
 from .run import Run, execute, execute_program
 from .tile_graph import TileProver
@@ -168,7 +168,7 @@ class _Search:
     def explore(self) -> None:
         """As few trip counts as decide all; where that fails, or some are given, the listed ones, smallest first, under
         all patterns of conditions."""
-        wrong = _not_taken(self.document)
+        wrong = not_taken(self.document)
         machine = Machine(corrected(self.document, wrong), terse=True) if wrong else self.machine
         machine.mends = self._mends
         if not self.given and not self.reason:
@@ -211,7 +211,7 @@ class _Search:
             return not self.reason and not self.found.wrong
 
         try:
-            self.proof = TileProver(machine, visit, self.deadline).prove()
+            self.proof = TileProver(machine, visit, self._accept, self.deadline).prove()
         except Unproved as why:
             self.unproved = str(why)
             self.late, self.found = self.found, Shown(self.collector.key)
@@ -227,19 +227,20 @@ class _Search:
             check_provable(run, peeked)
             return True
 
-        def accept(run: Run) -> bool:
-            self.events += run.program.events
-            self.clean = self.clean and run.clean
-            check_provable(run, with_true_peeks(machine, run.program))
-            found = (finding for examine in EXAMINE for finding in examine(run))
-            return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
-
         try:
-            if (why := not_compared(machine.document)) and _varies(machine.document):
+            if (why := not_compared(machine.document)) and varies(machine.document):
                 raise Unproved(why)
-            self.proof = Prover(machine, take, accept, self.deadline, exact).prove()
+            self.proof = Prover(machine, take, self._accept, self.deadline, exact).prove()
         except Unproved as why:
             self.unproved = str(why)
+
+    def _accept(self, run: Run) -> bool:
+        """Whether a run that stands for no meant one shows no error."""
+        self.events += run.program.events
+        self.clean = self.clean and run.clean
+        check_provable(run, with_true_peeks(run.machine, run.program))
+        found = (finding for examine in EXAMINE for finding in examine(run))
+        return not run.wrong and all(f.severity is not Severity.ERROR for f in found)
 
     def _listed(self, machine: Machine) -> None:
         usual = condition_patterns(self.document)[0]
@@ -361,16 +362,6 @@ class _Search:
                 yield f"{len(self.unusual) - tiles + 1} patterns of up to {PATTERN} outcomes of {keys}{at}"
         if self.unproved and not self.collector.errors:
             yield f"not proved for all: {self.unproved}"
-
-
-def _varies(document: Document) -> bool:
-    """Whether there is more than one case to run."""
-    return bool(symbol_ranges(document)) or bool(condition_keys(document))
-
-
-def _not_taken(document: Document) -> tuple[Mismatch, ...]:
-    """Counts that no mbarrier takes, which are left to be derived: WD202 has reported them."""
-    return tuple(m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20)
 
 
 def _without_consequences(search: _Search) -> tuple[Finding, ...]:

@@ -76,6 +76,11 @@ def mismatches(document: Document) -> tuple[Mismatch, ...]:
     return tuple(m for m in found if m.declared != m.made)
 
 
+def not_taken(document: Document) -> tuple[Mismatch, ...]:
+    """Counts that no mbarrier takes, which are left to be derived: WD202 has reported them."""
+    return tuple(m for m in mismatches(document) if m.side != "bytes" and not 1 <= m.declared < 1 << 20)
+
+
 def reported(rows: Iterable[Finding], found: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
     """``found`` with what the findings ``rows`` say is made, where that was seen and not derived; without those of which
     no row speaks, if they are of raw mbarriers."""

@@ -1,5 +1,6 @@
 """Sequences of tiles: what is tried, what is proved, and that a proof agrees with running what it covers."""
 
+import os
 import random
 from time import perf_counter
 
@@ -7,6 +8,8 @@ import pytest
 
 from warpdraft.core.document import GuardKind
 from warpdraft.core.expressions import Operation, Symbol, symbol
+from warpdraft.core.findings import Severity
+from warpdraft.core.hazards import HAZARDS
 from warpdraft.core.hazards.examples import (
     acquire,
     channel,
@@ -23,6 +26,7 @@ from warpdraft.core.hazards.examples import (
     wait,
     work,
 )
+from warpdraft.core.hazards.scheduler_desync import scheduler
 from warpdraft.core.machine import Machine
 from warpdraft.core.periodic import Unproved
 from warpdraft.core.run import execute
@@ -173,7 +177,7 @@ def test_a_proof_agrees_with_long_random_sequences(seed):
     machine = Machine(schedule)
     if not machine.tile_kinds:
         return
-    prover = TileProver(machine, lambda run, patterns: not run.wrong, perf_counter() + 20)
+    prover = TileProver(machine, lambda run, _: not run.wrong, lambda run: not run.wrong, perf_counter() + 20)
     try:
         prover.prove()
     except Unproved as why:
@@ -188,6 +192,94 @@ def test_a_proof_agrees_with_long_random_sequences(seed):
         patterns["c"] = tuple(rng.random() < 0.5 for _ in range(n))
         run = execute(machine, {"tiles": n, "k_tiles": 0}, patterns)
         assert not run.wrong, (seed, patterns)
+
+
+N = Symbol("n_tiles", 0, per_tile=True)
+SYMBOLS = (T, K, N)
+COUNT = 1500 if os.environ.get("WARPDRAFT_LONG") else 30
+
+
+def random_queue(rng):
+    """Two rings, or the same one twice, whose loops have trip counts of each tile, in tiles that may be skipped, of a queue
+    that requests tiles at run time or only counts them; now and then with a mistake anywhere."""
+    clc, skip = rng.random() < 0.6, rng.random() < 0.5
+    stops = [rng.choice([K, N, Operation("+", K, 1), Operation("min", K, 2), 1, 2]) for _ in "xy"]
+    names = rng.choice(["xy", "xx", "yx"])
+    guards = [
+        rng.choice([None, None, guard_of(GuardKind.FIRST_ITER), guard_of(GuardKind.LAST_ITER)]) for _ in "xy"
+    ]
+
+    def part(place, take):
+        ring = names[place]
+        body = [wait(ring), work(ring, "read"), release(ring)]
+        if not take:
+            body = [acquire(ring), work(ring, "fill"), commit(ring)]
+        body = mistaken(body, rng)
+        if guards[place] and rng.random() < 0.95:
+            body = [*body, guards[place](*body)]
+        stop = stops[place] if rng.random() < 0.97 else rng.choice(stops)
+        return loop(*body, stop=stop, var=f"i{place}")
+
+    def tile(take):
+        body = [part(0, take), part(1, take)]
+        if rng.random() < 0.05:
+            body.reverse()
+        return [guard(GuardKind.SKIPPABLE, *body)] if skip else body
+
+    read = [wait("queue"), ADVANCE, release("queue")] if clc else [ADVANCE]
+    ask = [acquire("queue"), work("queue", "fetch_work_tile"), commit("queue")] if clc else []
+    empty = "empty" if skip else ""
+    bodies = [mistaken([*tile(take), *read], rng, 0.02) for take in (False, True)]
+    asking = mistaken([*ask, *read], rng)
+    behind = ask if rng.random() < 0.05 else ()
+    rings = tuple(channel(r, rng.choice([1, 2, 3])) for r in "xy")
+    return document(
+        "queued",
+        task("load", 0, 1, tiles(*bodies[0], stop=T, skip_if=empty)),
+        task("use", 4, rng.choice([1, 2]), tiles(*bodies[1], stop=T, skip_if=empty)),
+        *([task("ask", 8, 1, tiles(*asking, stop=T, skip_if=empty), *behind)] if clc else ()),
+        resources=(*rings, scheduler(rng.choice([1, 2])) if clc else queue()),
+        graph=(),
+        symbols=SYMBOLS,
+        target="sm_100a",
+    )
+
+
+def guard_of(kind):
+    return lambda *body: guard(kind, *body)
+
+
+def mistaken(body, rng, chance=0.03):
+    """``body``, now and then without an op, or with two that have changed places."""
+    body = list(body)
+    if rng.random() < chance:
+        body.pop(rng.randrange(len(body)))
+    if rng.random() < chance:
+        i, j = rng.randrange(len(body)), rng.randrange(len(body))
+        body[i], body[j] = body[j], body[i]
+    return body
+
+
+@pytest.mark.timeout(7200 if os.environ.get("WARPDRAFT_LONG") else 600)  # by the clock, on a busy machine
+def test_no_sequence_of_tiles_breaks_what_is_proved():
+    rng, proved, refuted = random.Random(7), 0, 0
+    for _ in range(COUNT):
+        found = random_queue(rng)
+        report = verify(found, budget=20)
+        refuted += report.verdict == "unsafe"
+        if report.scope.kind != "all" or report.verdict != "safe":
+            continue
+        proved += 1
+        machine = Machine(found)
+        for _ in range(8):
+            n = rng.randrange(1, 12)
+            patterns = {s.name: [rng.choice([0, 1, 2, 3, 5, 8, 13]) for _ in range(n)] for s in (K, N)}
+            patterns["empty"] = [rng.random() < 0.4 for _ in range(n)]
+            values = {"tiles": n, "k_tiles": max(patterns["k_tiles"]), "n_tiles": max(patterns["n_tiles"])}
+            run = execute(machine, values, {k: tuple(v) for k, v in patterns.items()})
+            errors = [f for h in HAZARDS for f in h.examine(run) if f.severity is Severity.ERROR]
+            assert not run.wrong and not errors, (to_python(found), patterns, errors)
+    assert proved > COUNT // 6 and refuted > COUNT // 6, (proved, refuted)
 
 
 def test_per_tile_symbols_are_stored_and_written():
