@@ -6,12 +6,15 @@ for each manager, as soon as it is built, and a last one that says how the scrip
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import inspect
 import json
 import os
 import runpy
 import sys
 import traceback
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -61,15 +64,17 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
             _start(request)
         except SystemExit as end:
             words = "ends with exit code" if isinstance(end.code, int) else "ends itself:"
-            return "" if end.code in (None, 0) else f"{words} {' '.join(str(end.code).split()):.300}"
+            return "" if end.code in (None, 0) else f"{words} {_line(end.code)}"
+        except _NoFunction as error:
+            return str(error)
         except ModuleNotFoundError as error:
             return f"needs the module {error.name!r}, which is not installed{_where(error, request)}"
         except BaseException as error:
-            text = " ".join(str(error).split())
+            text = _line(error.msg if isinstance(error, SyntaxError) else error)
             hint = (
                 OF_A_PACKAGE if isinstance(error, ImportError) and "no known parent package" in text else ""
             )
-            return f"raises {type(error).__name__}{': ' if text else ''}{text:.300}{_where(error, request)}{hint}"
+            return f"raises {type(error).__name__}{': ' if text else ''}{text}{_where(error, request)}{hint}"
     return "?it starts processes of its own, and managers are seen in this one alone" if started else ""
 
 
@@ -84,8 +89,50 @@ def _start(request: dict[str, Any]) -> None:
     sys.path.insert(0, os.getcwd())
     builder: Any = importlib.import_module(script)
     for part in function.split("."):
+        if not hasattr(builder, part):
+            raise _NoFunction(f"has no function {function}")
         builder = getattr(builder, part)
-    builder(*request["arguments"])
+    if not callable(builder):
+        raise _NoFunction(f"has no function {function}, but {_a(builder)} of that name")
+    _await(builder(*request["arguments"]))
+
+
+def _line(said: Any) -> str:
+    """What ``said`` says, in one line that can be printed."""
+    try:
+        text = " ".join(str(said).split())
+    except Exception as error:  # its author's code
+        text = f"cannot be printed: {type(error).__name__}"
+    return "".join(c if c.isprintable() else "?" for c in text[:300])
+
+
+class _NoFunction(Exception):
+    """What a module has instead of the builder."""
+
+
+def _a(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _await(made: Any) -> None:
+    """Runs what a builder has only begun: a coroutine, or a generator of managers."""
+    if inspect.isawaitable(made):
+        asyncio.run(_awaited(made))
+    elif inspect.isasyncgen(made):
+        asyncio.run(_exhausted(made))
+    elif inspect.isgenerator(made):
+        for _ in made:
+            pass
+
+
+async def _awaited(made: Awaitable[Any]) -> None:
+    await made
+
+
+async def _exhausted(made: AsyncIterator[Any]) -> None:
+    async for _ in made:
+        pass
 
 
 def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -48,7 +49,8 @@ def import_script(
     """The managers that ``script`` builds, in order, each schedule once. ``script`` is a path, or "module:function", a
     function that builds managers.
 
-    It runs in a process of its own, where GPU calls of the host are stood in for; what it prints goes to standard error.
+    It runs in a process of its own, without standard input, where GPU calls of the host are stood in for; what it prints
+    goes to standard error, and what it leaves running is ended.
     ``annotations``: those of a file, or the file; None: the one beside the script, if there is one. ``target``: an
     architecture for the documents; "": that of CUTE_DSL_ARCH, else what the pipelines need. Raises ImportRefused where the
     script fails before it has built a manager, or builds none, and AnnotationError.
@@ -104,23 +106,27 @@ def _annotations(given: Any, path: str, function: str) -> Annotations:
 def _captured(request: dict[str, Any], time_limit: float) -> tuple[list[dict[str, Any]], str]:
     """What the script built, and how it ended ("": well)."""
     with tempfile.TemporaryDirectory(prefix="warpdraft_ts_") as folder:
-        results = os.path.join(folder, "results.jsonl")
+        results, printed = os.path.join(folder, "results.jsonl"), os.path.join(folder, "printed")
         command = [sys.executable, "-m", f"{__package__}.capture", json.dumps(request), results]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-        )
         late = False
+        with open(printed, "wb") as file:  # no pipe: what the script leaves running may keep it open
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
-            printed, _ = process.communicate(timeout=time_limit)
+            process.wait(time_limit)
         except subprocess.TimeoutExpired:
             late = True
-            os.killpg(process.pid, signal.SIGKILL)
-            printed, _ = process.communicate()
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        text = printed.decode(errors="replace")
-        sys.stderr.write(text)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        text = Path(printed).read_text(encoding="utf-8", errors="replace")
+        sys.stderr.write(text if not text or text.endswith("\n") else f"{text}\n")
         lines = _read(results)
     ended = next((line["ended"] for line in lines if "ended" in line), None)
     if ended is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warpdraft.core.findings import Report
+from warpdraft.core.findings import Report, Severity
 
 from .version import task_scheduling
 
@@ -16,9 +16,9 @@ ACCEPTED, REJECTED, GAVE_UP = "accepted", "rejected", "gave up"
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Task Scheduling's ``verdict``: "accepted", "rejected" (``reason``: its first line), or "gave up": it stopped at its
-    limit of states and found nothing so far, which it prints as safe. ``states`` that its search visited, 0 where it never
-    came to search; ``seconds`` of CPU time."""
+    """Task Scheduling's ``verdict``: "accepted", "rejected" (``reason``: its first line, with the one behind where that says
+    what is wrong), or "gave up": it stopped at its limit of states and found nothing so far, which it prints as safe.
+    ``states`` that its search visited, 0 where it never came to search; ``seconds`` of CPU time."""
 
     verdict: str
     reason: str = ""
@@ -42,9 +42,10 @@ def opinion_of(manager: Any, check: Callable[[Any], None]) -> Opinion:
     try:
         check(manager)
     except Exception as error:  # its checks raise ValueError, RuntimeError, AssertionError and KeyError
-        reason = next(
-            (line for line in str(error).splitlines() if line.strip()), type(error).__name__
-        ).strip()
+        first, *more = [line.strip() for line in str(error).splitlines() if line.strip()] or [
+            type(error).__name__
+        ]
+        reason = " ".join((first, *more[: first.endswith(("!", ":"))]))  # else what is wrong stands behind it
     finally:
         checker.check_all_interleavings = search
     verdict = REJECTED if reason else GAVE_UP if any(gave_up) else ACCEPTED
@@ -57,7 +58,11 @@ def difference(report: Report, opinion: Opinion, symbols: tuple[str, ...]) -> st
     if opinion.verdict == REJECTED:
         if ours is not None:
             return ""
-        return "it rejects; here every order of the warps was decided, and none goes wrong"
+        warned = ", ".join(
+            dict.fromkeys(f"{f.code} {f.name}" for f in report.findings if f.severity is Severity.WARNING)
+        )
+        also = f"; {warned} only warns" if warned else ""
+        return f"it rejects; here every order of the warps was decided, and none goes wrong{also}"
     if ours is None:
         undecided = "its search was not finished" if opinion.verdict == GAVE_UP else ""
         return (

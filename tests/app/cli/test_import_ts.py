@@ -74,7 +74,16 @@ def test_one_of_several_and_what_differs(import_ts, tmp_path):
             "script.py: ends with exit code 2: script.py: error: unrecognized arguments: --size 3",
         ),
         ("import os\nos._exit(7)", "script.py: ended its process (exit code 7)"),
-        ("def f(:", "script.py: raises SyntaxError"),
+        ("def f(:", "script.py: raises SyntaxError: invalid syntax (script.py:1)"),
+        (
+            "print(end='how many? ')\ninput()",
+            "script.py: raises EOFError: EOF when reading a line (script.py:2)",
+        ),
+        (
+            "class Odd(Exception):\n    def __str__(self):\n        return 1 / 0\nraise Odd",
+            "script.py: raises Odd: cannot be printed: ZeroDivisionError (script.py:4)",
+        ),
+        ("raise ValueError('\\x1b[2Jgone')", "script.py: raises ValueError: ?[2Jgone (script.py:1)"),
         ("def f():\n    f()\nf()", "script.py: raises RecursionError: maximum recursion depth exceeded"),
         ("import sys\nsys.exit('give a size')", "script.py: ends itself: give a size"),
         (
@@ -118,6 +127,69 @@ def test_a_function_of_a_module(import_ts, tmp_path):
         (tmp_path / f"{name}.py").write_text((SCRIPTS / f"{name}.py").read_text())
     done = import_ts("pdl:build", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("pdl: safe"), done.stderr
+
+
+BUILDERS = """
+from pdl import build as made
+
+one = 1
+async def later():
+    made()
+def each():
+    yield made()
+    yield made("ahead")
+async def each_later():
+    yield made()
+"""
+
+
+def test_builders_that_have_only_begun(import_ts, tmp_path):
+    """Coroutines and generators are run to their end; what is no function is said."""
+    for name in ("parts", "pdl"):
+        (tmp_path / f"{name}.py").write_text((SCRIPTS / f"{name}.py").read_text())
+    (tmp_path / "builders.py").write_text(BUILDERS)
+    for function, managers in (("later", 1), ("each", 2), ("each_later", 1)):
+        done = import_ts(f"builders:{function}", cwd=tmp_path)
+        assert done.returncode == 0 and done.stdout.count("builders") >= managers, done.stderr
+        assert done.stdout.count("built at") == managers
+    for function, message in (
+        ("one", "builders:one: has no function one, but an int of that name"),
+        ("none", "builders:none: has no function none"),
+    ):
+        done = import_ts(f"builders:{function}", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"warpdraft: {message}\n"
+
+
+def test_what_a_script_leaves_running_is_ended(import_ts, tmp_path):
+    for name in ("parts", "pdl"):
+        (tmp_path / f"{name}.py").write_text((SCRIPTS / f"{name}.py").read_text())
+    (tmp_path / "script.py").write_text(
+        "import subprocess, pdl\npdl.build()\nchild = subprocess.Popen(['sleep', '1000'])\n"
+        "open('child', 'w').write(str(child.pid))\n"
+    )
+    done = import_ts("script.py", "--time-limit", "200", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("script: safe"), done.stderr
+    state = Path("/proc", (tmp_path / "child").read_text(), "stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_a_rejection_that_is_a_warning_here(import_ts, tmp_path):
+    """Task Scheduling's reason with the line that it announces, and the rule that warns of the same here."""
+    (tmp_path / "parts.py").write_text((SCRIPTS / "parts.py").read_text())
+    text = (SCRIPTS / "pdl.py").read_text()
+    (tmp_path / "early.py").write_text(
+        text.replace("    out.store()\n    after.launch_griddep()", "    out.store()").replace(
+            "def use_schedule(tile, out, after):\n",
+            "def use_schedule(tile, out, after):\n    after.launch_griddep()\n",
+        )
+    )
+    done = import_ts("early.py", "--second-opinion", cwd=tmp_path)
+    said = done.stdout[done.stdout.index("Task Scheduling:") :]
+    assert (
+        "after.launch_griddep before any" in said
+        and "none goes wrong; WD701 pdl-launch-first only warns" in said
+    )
 
 
 def test_check_takes_such_scripts_too(capfd):
