@@ -2,6 +2,7 @@
 
 import os
 import random
+from dataclasses import replace
 from time import perf_counter
 
 import pytest
@@ -195,15 +196,15 @@ def test_a_proof_agrees_with_long_random_sequences(seed):
 
 
 N = Symbol("n_tiles", 0, per_tile=True)
-SYMBOLS = (T, K, N)
 COUNT = 1500 if os.environ.get("WARPDRAFT_LONG") else 30
 
 
-def random_queue(rng):
-    """Two rings, or the same one twice, whose loops have trip counts of each tile, in tiles that may be skipped, of a queue
-    that requests tiles at run time or only counts them; now and then with a mistake anywhere."""
+def random_queue(rng, own=True):
+    """Two rings, or the same one twice, whose loops have trip counts of each tile's ``own``, in tiles that may be skipped,
+    of a queue that requests tiles at run time or only counts them; now and then with a mistake anywhere."""
+    k, n = (replace(s, per_tile=own) for s in (K, N))
     clc, skip = rng.random() < 0.6, rng.random() < 0.5
-    stops = [rng.choice([K, N, Operation("+", K, 1), Operation("min", K, 2), 1, 2]) for _ in "xy"]
+    stops = [rng.choice([k, n, Operation("+", k, 1), Operation("min", k, 2), 1, 2]) for _ in "xy"]
     names = rng.choice(["xy", "xx", "yx"])
     guards = [
         rng.choice([None, None, guard_of(GuardKind.FIRST_ITER), guard_of(GuardKind.LAST_ITER)]) for _ in "xy"
@@ -240,7 +241,7 @@ def random_queue(rng):
         *([task("ask", 8, 1, tiles(*asking, stop=T, skip_if=empty), *behind)] if clc else ()),
         resources=(*rings, scheduler(rng.choice([1, 2])) if clc else queue()),
         graph=(),
-        symbols=SYMBOLS,
+        symbols=(T, k, n),
         target="sm_100a",
     )
 
@@ -261,10 +262,11 @@ def mistaken(body, rng, chance=0.03):
 
 
 @pytest.mark.timeout(7200 if os.environ.get("WARPDRAFT_LONG") else 600)  # by the clock, on a busy machine
-def test_no_sequence_of_tiles_breaks_what_is_proved():
+@pytest.mark.parametrize("own", [True, False])
+def test_no_sequence_of_tiles_breaks_what_is_proved(own):
     rng, proved, refuted = random.Random(7), 0, 0
     for _ in range(COUNT):
-        found = random_queue(rng)
+        found = random_queue(rng, own)
         report = verify(found, budget=20)
         refuted += report.verdict == "unsafe"
         if report.scope.kind != "all" or report.verdict != "safe":
@@ -273,10 +275,13 @@ def test_no_sequence_of_tiles_breaks_what_is_proved():
         machine = Machine(found)
         for _ in range(8):
             n = rng.randrange(1, 12)
-            patterns = {s.name: [rng.choice([0, 1, 2, 3, 5, 8, 13]) for _ in range(n)] for s in (K, N)}
+            patterns = {
+                s.name: [rng.choice([0, 1, 2, 3, 5, 8, 13]) for _ in range(n * own + 1)] for s in (K, N)
+            }
             patterns["empty"] = [rng.random() < 0.4 for _ in range(n)]
             values = {"tiles": n, "k_tiles": max(patterns["k_tiles"]), "n_tiles": max(patterns["n_tiles"])}
-            run = execute(machine, values, {k: tuple(v) for k, v in patterns.items()})
+            patterns = {k: tuple(v) for k, v in patterns.items() if own or k == "empty"}
+            run = execute(machine, values, patterns)
             errors = [f for h in HAZARDS for f in h.examine(run) if f.severity is Severity.ERROR]
             assert not run.wrong and not errors, (to_python(found), patterns, errors)
     assert proved > COUNT // 6 and refuted > COUNT // 6, (proved, refuted)
