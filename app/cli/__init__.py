@@ -48,4 +48,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))

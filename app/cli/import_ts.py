@@ -21,38 +21,44 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Adds the command to the parser."""
     parser = commands.add_parser(
         "import-ts",
+        parents=[_own_options()],  # in front of the script; behind it they are part of the rest
+        allow_abbrev=False,
         help="open a script of NVIDIA Task Scheduling: its managers as documents, checked",
-        usage="warpdraft import-ts SCRIPT|MODULE:FUNCTION [ARGS ...] [options] [-- ARGS ...]",
+        usage="warpdraft import-ts [options] SCRIPT|MODULE:FUNCTION [ARGS ...] [options] [-- ARGS ...]",
         description="Runs the script in a process of its own, without a GPU, and reads every TaskManager that it builds. "
         "What is none of the options is the script's; behind -- everything is.",
     )
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGS ...] [options]", help=OPTIONS)
+    parser.add_argument(
+        "rest", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGS ...]", help="what to run; options may stand behind it, too"
+    )
     parser.set_defaults(command=run)
 
 
 def _own_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="warpdraft import-ts", add_help=False, allow_abbrev=False)
-    parser.add_argument("-o", dest="output", metavar="PATH")
-    parser.add_argument("--manager", metavar="NAME")
-    parser.add_argument("--annotations", metavar="FILE")
-    parser.add_argument("--second-opinion", action="store_true")
-    parser.add_argument("--target", default="", metavar="ARCH")
-    parser.add_argument("--time-limit", type=float, default=None, metavar="SECONDS")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="PATH",
+        help="a folder for the documents, or NAME.warpdraft.json for the only one",
+    )
+    parser.add_argument("--manager", metavar="NAME", help="take one of several managers")
+    parser.add_argument(
+        "--annotations", metavar="FILE", help="what works do (default: SCRIPT's .annotations.toml)"
+    )
+    parser.add_argument("--second-opinion", action="store_true", help="run Task Scheduling's own check too")
+    parser.add_argument("--target", default="", metavar="ARCH", help="sm_90a or sm_100a")
+    parser.add_argument(
+        "--time-limit", type=float, default=None, metavar="SECONDS", help="for the script (300)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
     return parser
-
-
-OPTIONS = (
-    "-o FOLDER saves each manager there, -o NAME.warpdraft.json the only one; --manager NAME takes one of several; "
-    "--annotations FILE says what works do (default: SCRIPT's .annotations.toml); --second-opinion runs Task Scheduling's "
-    "own check too; --target sm_90a|sm_100a; --time-limit SECONDS (300); --json prints the reports as JSON"
-)
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit code of the worst verdict: 0 safe, 1 errors found, 3 incomplete."""
     mine, theirs = _split(options.rest)
-    found, arguments = _own_options().parse_known_args(mine)
+    found, arguments = _own_options().parse_known_args(mine, options)
     if not arguments or arguments[0].startswith("-"):
         raise BadInput("import-ts takes a script, or module:function")
     managers = imported(arguments[0], [*arguments[1:], *theirs], found)
@@ -151,8 +157,10 @@ def _save(manager: Imported, path: str) -> None:
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         save(manager.document, path)
-    except (DocumentError, OSError) as error:
+    except DocumentError as error:
         raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _print(managers: tuple[Imported, ...], reports: list[Report], paths: list[str], as_json: bool) -> None:

@@ -57,7 +57,9 @@ def run_script(path: str, second_opinion: bool = False) -> Built:
         except KeyboardInterrupt:
             raise
         except BaseException as failure:
-            raise BadInput(f"{path}{_line(failure, path)}: {type(failure).__name__}: {failure}") from None
+            raise BadInput(
+                f"{path}{_line(failure, path)}: {type(failure).__name__}: {_said(failure)}"
+            ) from None
     if vanishing:  # also where the script caught the exception, or called it in a thread
         raise BadInput(f"{path}: calls {vanishing[0]}, which would end the check")
     if asks and not managers and not error:
@@ -109,6 +111,14 @@ def _parameters(function: Any) -> str:
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in free]
     return f"({', '.join(needed)})" if needed else ""
+
+
+def _said(failure: BaseException) -> str:
+    """Its text, which its author's code makes."""
+    try:
+        return str(failure)
+    except Exception as error:
+        return f"cannot be printed: {type(error).__name__}"
 
 
 class Vanishing(BaseException):

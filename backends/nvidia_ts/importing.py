@@ -87,6 +87,11 @@ def import_script(
 def _parts(script: str) -> tuple[str, str]:
     """("path", "") or ("module", "function"). Raises ImportRefused."""
     module, colon, function = script.rpartition(":")
+    if script.endswith(".warpdraft.json"):
+        raise ImportRefused(f"{script}: is a document already, no script; `check` and `show` take it")
+    if colon and module.endswith(".py") and os.path.isfile(module):
+        folder, name = os.path.split(module[:-3])
+        raise ImportRefused(f"{script}: give {name}:{function}, a module, from the folder {folder or '.'}")
     if colon and not os.path.exists(script):
         if not function.replace(".", "").isidentifier() or not module.replace(".", "").isidentifier():
             raise ImportRefused(f"{script}: give a script, or module:function")

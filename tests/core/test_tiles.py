@@ -253,7 +253,7 @@ def guard_of(kind):
 def mistaken(body, rng, chance=0.03):
     """``body``, now and then without an op, or with two that have changed places."""
     body = list(body)
-    if rng.random() < chance:
+    if rng.random() < chance and len(body) > 1:
         body.pop(rng.randrange(len(body)))
     if rng.random() < chance:
         i, j = rng.randrange(len(body)), rng.randrange(len(body))

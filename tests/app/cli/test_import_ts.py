@@ -116,10 +116,26 @@ def test_what_is_not_there(import_ts, tmp_path):
         ((tmp_path,), "is a folder"),
         (("a b:c",), "give a script, or module:function"),
         ((), "takes a script, or module:function"),
+        (("--json",), "takes a script, or module:function"),
+        (("it.warpdraft.json",), "it.warpdraft.json: is a document already"),
+        ((f"{SCRIPTS}/pdl.py:build",), f"give pdl:build, a module, from the folder {SCRIPTS}"),
         (("x.py", "--time-limit", "0"), "must be more than 0"),
     ):
         done = import_ts(*words, cwd=tmp_path)
         assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_options_stand_in_front_or_behind(import_ts, tmp_path):
+    script = SCRIPTS / "pdl.py"
+    for words in (("-o", tmp_path / "a", "--json", script), (script, "-o", tmp_path / "b", "--json")):
+        done = import_ts(*words, "ahead")
+        assert json.loads(done.stdout)["verdict"] == "safe", done.stderr
+    assert load(tmp_path / "a" / "pdl.warpdraft.json") == load(tmp_path / "b" / "pdl.warpdraft.json")
+    done = import_ts(script, "-o", "/proc/none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(
+        "warpdraft: /proc/none/pdl.warpdraft.json: cannot be written: No such file or directory\n"
+    )
 
 
 def test_a_function_of_a_module(import_ts, tmp_path):
