@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import re
 import runpy
@@ -16,6 +15,7 @@ from typing import Any
 
 from warpdraft.core import ScheduleError, TaskManager
 from warpdraft.core.authoring.frames import passed_over
+from warpdraft.core.authoring.signatures import needed
 from warpdraft.core.document import Document
 
 from .errors import BadInput
@@ -96,21 +96,10 @@ def _run(path: str) -> str:
     build = runpy.run_path(path, run_name=RUN_NAME).get(BUILD)
     if not callable(build):
         return ""
-    asks = _parameters(build)
+    asks = needed(build)
     if not asks:
         build()
     return asks
-
-
-def _parameters(function: Any) -> str:
-    """ "(size)" where ``function`` needs arguments, else ""."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return "(...)"
-    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in free]
-    return f"({', '.join(needed)})" if needed else ""
 
 
 def _said(failure: BaseException) -> str:

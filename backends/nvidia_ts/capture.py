@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Awaitable
 from dataclasses import asdict
 from typing import IO, Any
 
+from warpdraft.core.authoring.signatures import needed
 from warpdraft.core.document import Document
 from warpdraft.core.store import dumps
 
@@ -27,6 +28,7 @@ from .opinion import Opinion
 from .trace import Trace
 
 OTHER_PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.spawn", "os.exec", "os.system")
+BUILD = "build"
 OF_A_PACKAGE = (
     "; it is part of a package: give package.module:function, from the folder that the package is in"
 )
@@ -54,14 +56,19 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
     except ImportRefused as error:
         return f"!{error}"
 
+    built = 0
+
     def take(manager: Any, trace: Trace, opinion: Opinion | None) -> None:
+        nonlocal built
+        built += 1
         _write(results, request, named, manager, trace, opinion)
 
     started: set[str] = set()
     sys.addaudithook(lambda event, _: started.add(event) if event in OTHER_PROCESSES else None)
     with watching(take, bool(request["second_opinion"])):
         try:
-            _start(request)
+            found = _start(request)
+            asks = "" if built else _build(found.get(BUILD))
         except SystemExit as end:
             words = "ends with exit code" if isinstance(end.code, int) else "ends itself:"
             return "" if end.code in (None, 0) else f"{words} {_line(end.code)}"
@@ -75,16 +82,18 @@ def _run(request: dict[str, Any], named: str, results: IO[str]) -> str:
                 OF_A_PACKAGE if isinstance(error, ImportError) and "no known parent package" in text else ""
             )
             return f"raises {type(error).__name__}{': ' if text else ''}{text}{_where(error, request)}{hint}"
-    return "?it starts processes of its own, and managers are seen in this one alone" if started else ""
+    if started:
+        return "?it starts processes of its own, and managers are seen in this one alone"
+    return asks and f"?{BUILD}{asks} needs arguments: give them defaults, or call it in the script"
 
 
-def _start(request: dict[str, Any]) -> None:
+def _start(request: dict[str, Any]) -> dict[str, Any]:
+    """Runs what is asked for; gives the names that a script has defined."""
     script, function = request["script"], request["function"]
     if not function:
         sys.argv = [script, *request["arguments"]]
         sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-        runpy.run_path(script, run_name="__main__")
-        return
+        return runpy.run_path(script, run_name="__main__")
     sys.argv = [script, *request["arguments"]]
     sys.path.insert(0, os.getcwd())
     builder: Any = importlib.import_module(script)
@@ -95,6 +104,18 @@ def _start(request: dict[str, Any]) -> None:
     if not callable(builder):
         raise _NoFunction(f"has no function {function}, but {_a(builder)} of that name")
     _await(builder(*request["arguments"]))
+    return {}
+
+
+def _build(function: Any) -> str:
+    """Calls the ``build`` of a script that has built nothing by itself, as those that are written from documents; gives the
+    parameters, "(size)", of one that cannot be called without."""
+    if not callable(function):
+        return ""
+    asks = needed(function)
+    if not asks:
+        _await(function())
+    return asks
 
 
 def _line(said: Any) -> str:

@@ -46,8 +46,8 @@ def import_script(
     target: str = "",
     time_limit: float = TIME_LIMIT,
 ) -> tuple[Imported, ...]:
-    """The managers that ``script`` builds, in order, each schedule once. ``script`` is a path, or "module:function", a
-    function that builds managers.
+    """The managers that ``script`` builds, in order, each schedule once. ``script`` is a path, of a script that builds them
+    when it is started, or else in its function ``build()``; or "module:function", a function that builds managers.
 
     It runs in a process of its own, without standard input, where GPU calls of the host are stood in for; what it prints
     goes to standard error, and what it leaves running is ended.

@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from warpdraft.app.cli import main
+from warpdraft.core.equality import equal_schedules
 from warpdraft.core.store import load
 
 SCRIPTS = Path(__file__).parents[2] / "backends" / "nvidia_ts" / "scripts"
@@ -87,6 +89,11 @@ def test_one_of_several_and_what_differs(import_ts, tmp_path):
         ("def f():\n    f()\nf()", "script.py: raises RecursionError: maximum recursion depth exceeded"),
         ("import sys\nsys.exit('give a size')", "script.py: ends itself: give a size"),
         (
+            "def build(size, more=1): ...",
+            "script.py: builds no TaskManager of Task Scheduling; build(size) needs arguments: give them defaults",
+        ),
+        ("def build(**more):\n    raise ValueError(more)", "script.py: raises ValueError: {} (script.py:2)"),
+        (
             "import subprocess, sys\nsubprocess.run([sys.executable, '-c', ''])",
             "script.py: builds no TaskManager of Task Scheduling; it starts processes of its own",
         ),
@@ -102,6 +109,21 @@ def test_scripts_that_fail(import_ts, tmp_path, text, message):
     done = import_ts("script.py", "--size", "3", cwd=tmp_path)
     last = done.stderr.strip().splitlines()[-1]
     assert (done.returncode, done.stdout) == (2, "") and last.startswith(f"warpdraft: {message}"), done.stderr
+
+
+@pytest.mark.parametrize("command", ["import-ts", "check"])
+def test_what_is_written_from_a_document_opens_as_it_is(tmp_path, capfd, command):
+    """It has build(), and builds nothing where it is only started."""
+    document = tmp_path / "pdl.warpdraft.json"
+    assert main(["import-ts", str(SCRIPTS / "pdl.py"), "-o", str(document)]) == 0
+    assert main(["export", "--target", "ts", str(document), "-o", str(tmp_path / "back.py")]) == 0
+    capfd.readouterr()
+    assert main([command, str(tmp_path / "back.py")]) == 0
+    assert capfd.readouterr().out.startswith("back: safe")
+    if command == "import-ts":
+        again = tmp_path / "again.warpdraft.json"
+        assert main([command, str(tmp_path / "back.py"), "-o", str(again)]) == 0
+        assert equal_schedules(replace(load(again), name="pdl"), load(document))
 
 
 def test_a_script_that_does_not_end(import_ts, tmp_path):
