@@ -271,3 +271,17 @@ def test_every_op_of_a_task_names_its_line(built):
         for document in built(name).documents:
             ops = [o for t in document.tasks for o in ops_of(t)]
             assert all(o.source is not None or o.implicit for o in ops if isinstance(o, Op)), name
+
+
+def test_features_together(built):
+    lanes, skipped, aliases = built("combined").documents
+    for document in (lanes, skipped, aliases):
+        report = verify(document)
+        assert (report.verdict, document.gaps) == ("safe", ()), [f.message for f in report.findings]
+    assert [find_resource(lanes, n).pipeline.interleave for n in "ab"] == [(1, 1, 2, 2)] * 2
+    assert [(loops(t)[0].start, loops(t)[0].step) for t in lanes.tasks[2:]] == [(0, 2), (1, 2)]
+    assert lanes.pipeline_groups[0].members == ("a", "b")
+    assert all(loops(t)[0].skip_if == "Sparse.skip_work_tile_if" for t in skipped.tasks)
+    assert [find_resource(skipped, n).pipeline.advance_on_wait for n in "ab"] == [True, True]
+    placed = layout(aliases).offsets
+    assert placed["staging"] == placed["a"] < placed["b"]
