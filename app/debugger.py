@@ -20,6 +20,7 @@ from .views.words import node_text
 
 PLAIN = "works"  # what is said of an event that touches no bytes
 MOST_STEPS = 30_000  # of one walk
+DEADLOCKS = ("WD301", "WD302")
 WAITS = (
     EventKind.WAIT,
     EventKind.GROUP_WAIT,
@@ -141,12 +142,19 @@ class Debugger:
             if stream is not None and (found := self._find(stream, step.op, step.at)):
                 last[stream] = max(last.get(stream, 0), found[-1])
         for number, (stream, step) in enumerate(named, 1):
+            if finding.code in DEADLOCKS:
+                self._land()
             if stream is None or not self._reach(stream, step, last, kept):
                 self.note = (
                     f"step {number} of {len(named)} cannot be taken this way: {step.agent} {step.text}"
                 )
                 return
         self.note = f"after the {len(named)} steps of {finding.code}"
+
+    def _land(self) -> None:
+        """End all that flies: a wait may pass before that and hang after it."""
+        while flights := [m for m in self.stepper.moves(self.state) if m.flight]:
+            self.take(flights[0])
 
     def _find(self, stream: int, op: str, at: str) -> list[int]:
         """The events of ``op`` at iteration ``at``, by their place in the stream."""
