@@ -99,7 +99,7 @@ class WorkEvents:
         self, op, resource, work, stage, alone, leads, ranked, used: tuple[tuple[str, View], ...]
     ) -> Iterator[Event]:
         engine = issued_as(resource, work, self.task)
-        readers = self._pair(resource, used) if engine in COMMITTED else (self.stream.cta,)
+        readers = self._pair(op, work, resource, used) if engine in COMMITTED else (self.stream.cta,)
         each = not alone and by_each_warp(resource, work, self.task)
         if (engine in LEADER_ENGINES and not (leads or each)) or readers[0] != self.stream.cta:
             return
@@ -165,9 +165,13 @@ class WorkEvents:
         found = dict.fromkeys(name for name in named if name in self.machine.descriptors)
         return [a for name in found for a in descriptor(name, self.stream.cta, False)]
 
-    def _pair(self, resource: Resource, used: tuple[tuple[str, View], ...]) -> tuple[int, ...]:
+    def _pair(
+        self, op: Op, work: Work, resource: Resource, used: tuple[tuple[str, View], ...]
+    ) -> tuple[int, ...]:
         """The CTAs that an MMA of this CTA works for, the one that issues it first."""
         document, cta = self.machine.document, self.stream.cta
+        if named := ctas_of(op, work):
+            return targets(document, named, cta, resource.pipeline)
         for name in (resource.name, *(view[0] for _, view in used)):
             found = self.machine.routes.get(name)
             if found is not None and found.pair > 1:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .document import Engine
-from .program import Event
+from .program import Event, EventKind
 from .tensor_core import COMMITTED
 
 if TYPE_CHECKING:
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from .races import Record
 
 COPIES = Engine.CP_ASYNC
+BY_SYSTEM = (EventKind.COMMIT_ARRIVE, COPIES)
+TELLING = frozenset(
+    (
+        EventKind.ARRIVE,
+        EventKind.ARRIVE_EXPECT,
+        EventKind.COMMIT_ARRIVE,
+        EventKind.SYNC,
+        EventKind.BAR_ARRIVE,
+        EventKind.CLUSTER_ARRIVE,
+    )
+)
 LAST = 1 << 60  # behind all barriers
 Commit = tuple[int, int, int]  # place in its stream, barrier, and generations complete once it has arrived
 
@@ -39,6 +50,8 @@ def held_arrive(run: Execution, w: int, j: int, e: Event) -> bool:
 
 
 def _note(run: Execution, w: int, j: int, e: Event) -> None:
+    if e.engine is COPIES:
+        run.races.copying.add(w)
     of = run.commits.setdefault((w, e.engine, e.lane), [])
     of += [(j, b, run.state[b].completed + 1) for b in e.barriers]
 
@@ -74,6 +87,17 @@ def ended(run: Execution, x: Record | Note, base: Clock) -> bool:
             if base[n + b] >= done:
                 return True
     return False
+
+
+def told(run: Execution, x: Record | Note, base: Clock) -> bool:
+    """Whether clock ``base``, which knows the access ``x`` by threads to be past, knows it done. What they have written
+    they tell themselves: the system arrives for their cp.async copies, and releases nothing else (PTX ISA,
+    cp.async.mbarrier.arrive)."""
+    access = getattr(x, "access", None)
+    if access is None or not access.write:
+        return True
+    events = run.program.streams[x.stream].events[x.index : base[x.stream]]
+    return any(e.kind in TELLING and (e.kind, e.engine) != BY_SYSTEM for e in events)
 
 
 def _first_behind(commits: Sequence[Commit], j: int) -> int:

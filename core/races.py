@@ -14,7 +14,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from .async_arrivals import covering, ended
+from .async_arrivals import covering, ended, told
 from .document import Engine
 from .program import Access, Event, Program
 from .tensor_core import in_order
@@ -98,6 +98,7 @@ class Races:
             None
         ] * count  # for which use of its stage the last write was; None: unknown
         self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
+        self.copying: set[int] = set()  # streams with arrivals that speak for their cp.async copies alone
 
     def plan(self, accesses: tuple[Access, ...], cta: int) -> bool:
         """Looks up the segments of ``accesses`` by CTA ``cta``; whether all are known."""
@@ -201,7 +202,9 @@ class Races:
         if x.component >= 0 and base[x.component] >= x.value:
             return True
         if x.component == SYNC:
-            return base[x.stream] >= x.index or (x.stream == w and x.index < j)
+            if base[x.stream] >= x.index:
+                return x.stream not in self.copying or x.stream == w or told(self.execution, x, base)
+            return x.stream == w and x.index < j
         return x.component != NEVER and ended(self.execution, x, base)
 
     def fenced(self, x: Record, y: Record) -> bool:

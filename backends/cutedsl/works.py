@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from warpdraft.core.document import Op, Resource, Space, Work
+from warpdraft.core.footprints import engine_of
 from warpdraft.core.op_integers import chosen
 from warpdraft.core.schedulers import fences_itself, has_slots
+from warpdraft.core.tensor_core import COMMITTED
 from warpdraft.core.tree import find_work
 
 from .. import vocabulary
@@ -23,6 +25,10 @@ def lower_work(task: TaskBuilder, op: Op) -> tuple[Statement, ...]:
     work = find_work(resource, op.work)
     if work is None:
         raise LoweringError(f"{resource.name} has no work {op.work!r}", op.id)
+    if op.ctas and engine_of(resource, work) in COMMITTED:
+        raise LoweringError(
+            "an MMA of a pair is lowered by its pipelines: give one the layout, leave cta= out", op.id
+        )
     if resource.space is Space.QUEUE:
         return _queue(task, op, resource, work)
     if resource.space is Space.PDL and not work.body:

@@ -8,6 +8,8 @@ from ..authoring.ctas import WORDS
 from ..clusters import cluster_size, ctas_of, nodes_of
 from ..document import Ctas, Document, Guard, GuardKind, Mbarrier, Op, OpKind, Space
 from ..findings import Finding
+from ..footprints import engine_of
+from ..tensor_core import COMMITTED
 from ..tree import find_resource, find_work
 from .base import Hazard, error, listed
 from .examples import document, guard, mbar_arrive, mbar_wait, op, task
@@ -25,13 +27,16 @@ def check(document: Document) -> Iterator[Finding]:
         if not isinstance(node, Op):
             continue
         resource = find_resource(document, node.target)
-        ctas = ctas_of(node, find_work(resource, node.work))
+        work = find_work(resource, node.work)
+        ctas = ctas_of(node, work)
         wrong = _wrong(ctas, size)
         if wrong:
             yield _finding(t.name, node.id, node.target, wrong, size)
         elif ctas not in ("", "own") and node.kind in LOCAL:
             yield _unreachable(t.name, node, "waits only for mbarriers of its own CTA")
         elif ctas not in ("", "own") and resource is not None and resource.space in (Space.RMEM, Space.TMEM):
+            if work is not None and engine_of(resource, work) in COMMITTED and _pair(ctas, size):
+                continue  # cta_group::2 multiplies in the tensor memory of both
             yield _unreachable(t.name, node, f"cannot reach the {resource.space.value} of another CTA")
 
 
@@ -43,6 +48,12 @@ def _wrong(ctas: Ctas, size: int) -> str:
         return "" if ctas in ("", *WORDS) else repr(ctas)
     outside = [str(c) for c in ctas if not 0 <= c < size]
     return f"CTA {listed(outside)}" if outside else ""
+
+
+def _pair(ctas: Ctas, size: int) -> bool:
+    """Whether ``ctas`` names a pair of CTAs, whose tensor cores work together (PTX ISA, "CTA pair")."""
+    ranks = tuple(range(size)) if ctas == "all" else ctas
+    return not isinstance(ranks, str) and len(ranks) == 2 and ranks[0] % 2 == 0 and ranks[1] == ranks[0] + 1
 
 
 def _finding(task: str, id: str, resource: str, what: str, size: int) -> Finding:

@@ -1,4 +1,4 @@
-"""WD703  cluster-exit: a CTA may have exited while a peer still touches its shared memory or mbarriers."""
+"""WD703  cluster-exit: a CTA may have exited, or may not have started, when a peer touches its memory or mbarriers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from ..document import OpKind
 from ..findings import Finding
 from ..program import BarrierKind, Event, EventKind, Stream
 from ..races import ARRIVING, Record
-from ..run import Run
-from .base import Hazard, error, unique
+from ..run import Run, places_before
+from ..tree import ops_of
+from .base import Hazard, error, listed, unique
 from .examples import buffer, document, op, task, work
 from .places import where
 
 CODE, NAME = "WD703", "cluster-exit"
+NEVER = 1 << 60
 
 
 class Touch(NamedTuple):
@@ -32,6 +34,36 @@ def examine(run: Run) -> Iterator[Finding]:
         return
     for touch in _unknown_touches(run):
         yield _finding(run, touch)
+    if not _met_in_prologue(run):
+        for touch in _hasty_touches(run):
+            yield _hasty(run, touch)
+
+
+def _met_in_prologue(run: Run) -> bool:
+    """Whether the prologue initialises mbarriers: then the cluster meets behind that, before the tasks start."""
+    own = {o.target for task in run.document.tasks for o in ops_of(task) if o.kind is OpKind.MBARRIER_INIT}
+    return any(b.kind is BarrierKind.MBARRIER and b.resource not in own for b in run.program.barriers)
+
+
+def _hasty_touches(run: Run) -> Iterator[Touch]:
+    """Of each stream the first touch of each other CTA, unless the cluster has met before, as far as it can know."""
+    met: dict[int, int] = {}  # stream -> its first wait for the cluster
+    for w, stream in enumerate(run.program.streams):
+        met[w] = next((j for j, e in enumerate(stream.events, 1) if e.kind is EventKind.CLUSTER_WAIT), NEVER)
+    for w, stream in enumerate(run.program.streams):
+        seen: set[int] = set()
+        for j, event in enumerate(stream.events[: met[w]], 1):
+            for cta in sorted(_reached(run, event) - {stream.cta} - seen):
+                seen.add(cta)
+                if not _told(run, w, j, met):
+                    yield Touch(w, j, cta)
+
+
+def _told(run: Run, w: int, j: int, met: dict[int, int]) -> bool:
+    """Whether stream ``w`` may know by event ``j``, through barriers of its CTA, that another warp has met the cluster."""
+    streams, places = run.program.streams, places_before(run, w, j)
+    waited = any(e.kind in (EventKind.WAIT, EventKind.SYNC) for e in streams[w].events[: j - 1])
+    return waited and any(s.cta == streams[w].cta and places[u] >= met[u] for u, s in enumerate(streams))
 
 
 def _unknown_touches(run: Run) -> Iterator[Touch]:
@@ -110,6 +142,23 @@ def _finding(run: Run, touch: Touch) -> Finding:
     )
 
 
+def _hasty(run: Run, touch: Touch) -> Finding:
+    event = run.event(touch.stream, touch.index)
+    places = unique(a.resource for a in event.accesses if a.cta == touch.cta)
+    names = unique(run.barrier(b).name for b in event.barriers if run.barrier(b).cta == touch.cta)
+    return error(
+        CODE,
+        NAME,
+        f"{where(run, touch.stream, touch.index)} touches {listed([*names, *places])} of CTA {touch.cta}, but nothing says "
+        f"that CTA {touch.cta} has started",
+        ops=(event.op,),
+        resources=places,
+        tasks=(run.task(touch.stream),),
+        expected="a cluster barrier before it",
+        actual="none, and no mbarrier that the prologue publishes to the cluster",
+    )
+
+
 def _peers(*end):
     fill, read = work("x", "fill"), work("x", "read", ctas="peer")
     return document(
@@ -124,9 +173,9 @@ def _peers(*end):
 HAZARD = Hazard(
     code=CODE,
     name=NAME,
-    rule="No CTA exits while a peer may still touch its memory or barriers.",
+    rule="No CTA exits while a peer may still touch its memory or barriers, and none is touched before it has started.",
     why="The shared memory of a CTA that has exited belongs to nobody, or to the next CTA: a remote access is a fault of "
-    "the whole launch, a remote arrival lands on another kernel's barrier.",
+    "the whole launch, a remote arrival lands on another kernel's barrier. So is that of one that has not started.",
     bad=_peers(),
     good=_peers(op(OpKind.CLUSTER_SYNC)),
     examine=examine,

@@ -126,6 +126,11 @@ def _notes(run: Run, x: Record, y: Record) -> Iterator[str]:
         return
     unit = "columns" if x.access.space.startswith("tmem") else "bytes"
     yield f"both touch {unit} {low} to {high - 1} of {place(x.access.space)}"
+    if x.component == SYNC and x.stream != y.stream and _issued_before(x, y):
+        yield (
+            "only cp.async.mbarrier.arrive comes between, which speaks for copies alone: what threads store themselves "
+            "needs an arrival of theirs"
+        )
     if x.component != SYNC and _issued_before(x, y):
         yield f"{agent_name(run, x.stream)} starts it at {x.event.op}; it ends some time later"
     if x.stream == y.stream and x.event.engine in COMMITTED and y.event.engine in COMMITTED:

@@ -43,7 +43,7 @@ def _finding(run: Run, found: Misread, whole: bool) -> Finding:
     notes = [f"it is written at {listed(stored)}"] if stored else [f"no op writes {name}"]
     if idle:
         notes.append(f"the loop {listed(idle)} around it runs zero times here")
-    if "@" in read.access.space:
+    if "@" in read.access.space and read.access.space.partition("@")[0] == name:
         notes.append("registers are private to each warp: what another warp writes does not count")
     resource = find_resource(run.document, name)
     unknown = [w.name for w in resource.works if w.assumed] if resource else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 
 from persistent import Alone
@@ -21,10 +22,13 @@ GROUPED = (Engine.WGMMA, Engine.CP_ASYNC, Engine.BULK_STORE)
 MMA, CP, SHIFT = Engine.TCGEN05, Engine.TCGEN05_CP, Engine.TCGEN05_SHIFT
 TENSOR = (MMA, CP, SHIFT)  # what a tcgen05.commit waits for
 PIPELINED = ((CP, MMA), (SHIFT, MMA), (MMA, SHIFT), (SHIFT, CP))  # PTX ISA, "Pipelined tcgen05 instructions"
+FIRST = itemgetter(0)
 SELDOM = 50  # states between two looks at the outcome
 READ_DONE = 1  # of a bulk store: its source is free
 BEHIND = (EventKind.COMMIT_ARRIVE, EventKind.HELD_ARRIVE)
 ARRIVALS = (EventKind.ARRIVE, EventKind.ARRIVE_EXPECT)
+JOINS = (EventKind.SYNC, EventKind.BAR_ARRIVE, EventKind.CLUSTER_ARRIVE)
+TELLING = (*ARRIVALS, *JOINS, EventKind.COMMIT_ARRIVE)
 GROUP_WAITS = (EventKind.GROUP_WAIT, EventKind.GROUP_WAIT_READ, EventKind.DRAIN)
 
 
@@ -79,6 +83,7 @@ class Explorer:
             [0, *accumulate(e.kind is EventKind.CLUSTER_ARRIVE for e in events)] for events in self.events
         ]
         self.outcome, self.raced = Outcome(), {}
+        self.copying = [any(e.kind in BEHIND and e.engine is Engine.CP_ASYNC for e in s) for s in self.events]
         self.alone = Alone(self)
 
     def run(self) -> Outcome:
@@ -138,7 +143,14 @@ class Explorer:
         return found
 
     def _active(self, w: int, i: int, stage: int) -> list[Access]:
-        return [a for a in self.events[w][i].accesses if a.write or stage != READ_DONE]
+        found, events = (
+            [a for a in self.events[w][i].accesses if a.write or stage != READ_DONE],
+            self.events[w],
+        )
+        if events[i].kind is not EventKind.WORK or stage != READ_DONE:
+            return found
+        behind = [a for e in events[i + 1 :] for a in e.accesses if a.write]  # it stands for what it covers
+        return [a for a in found if not any(_covers(b, a) for b in behind)]
 
     def _conflict(self, x, y) -> bool:
         (w, i, a), (u, j, b) = x, y
@@ -148,7 +160,12 @@ class Explorer:
             return False
         if w != u:
             return True
-        return not self._ordered(w, *sorted(((i, a), (j, b)), key=lambda item: item[0]))
+        if EventKind.WORK in (self.events[w][i].kind, self.events[w][j].kind) and self.copying[w]:
+            first = self.events[w][min(i, j)]
+            return first.kind is not EventKind.WORK and not self._ordered(
+                w, *sorted(((i, a), (j, b)), key=FIRST)
+            )
+        return not self._ordered(w, *sorted(((i, a), (j, b)), key=FIRST))
 
     def _ordered(self, w: int, x, y) -> bool:
         """Whether an engine keeps two accesses of one warp in order, perhaps through others of the same bytes in a row."""
@@ -174,8 +191,15 @@ class Explorer:
         for place, (w, i, stage) in enumerate(state.flying):
             yield from self._complete(state, place, w, i, stage)
 
+    def tells(self, w: int, event: Event) -> bool:
+        """Whether the threads of a warp that also copies tell what they have stored: the system's arrivals do not."""
+        return self.copying[w] and event.kind in TELLING and event.engine is not Engine.CP_ASYNC
+
     def _warp(self, state: State, w: int, i: int, event: Event):
         kind = event.kind
+        if self.tells(w, event):
+            untold = (f for f in state.flying if f[0] != w or self.events[w][f[1]].kind is not EventKind.WORK)
+            state = state._replace(flying=tuple(untold))
         if kind is EventKind.WAIT:
             barrier = state.barriers[event.barrier]
             parity = event.parity if event.number is None else phases.parity_of(event.number)
@@ -187,9 +211,8 @@ class Explorer:
         elif kind is EventKind.TRY:
             barrier = state.barriers[event.barrier]
             if barrier.completed <= event.number and phases.passes(barrier, phases.parity_of(event.number)):
-                self.outcome.alias = (
-                    True  # it says yes for an older phase, and the wait behind it relies on that
-                )
+                # it says yes for an older phase, and the wait behind it relies on that
+                self.outcome.alias = True
             yield _advance(state, w)
         elif kind in GROUP_WAITS:
             if self._covered(state, w, i, event):
@@ -212,9 +235,7 @@ class Explorer:
         elif kind in (EventKind.SYNC, EventKind.BAR_ARRIVE):
             yield from self._join(state, w, i, event)
         elif kind is EventKind.LIFETIME and event.barrier >= 0 and event.number:
-            count = self.program.barriers[
-                event.barrier
-            ].count  # parity as after mbarrier.init: that of phase -1
+            count = self.program.barriers[event.barrier].count  # parity as after init: that of phase -1
             seen = state.barriers[event.barrier].completed
             fresh = phases.Phase(count, seen + seen % 2, count, 0)
             yield _advance(state, w)._replace(barriers=_put(state.barriers, event.barrier, fresh))
@@ -226,6 +247,8 @@ class Explorer:
         elif kind is EventKind.CLUSTER_WAIT:
             if self._cluster_is_in(state.at, event):
                 yield _advance(state, w)
+        elif kind is EventKind.WORK and self.copying[w] and any(a.write for a in event.accesses):
+            yield _advance(state, w)._replace(flying=tuple(sorted((*state.flying, (w, i, READ_DONE)))))
         else:
             yield _advance(state, w)
 
@@ -286,6 +309,8 @@ class Explorer:
             yield landed
 
     def _may_complete(self, state: State, w: int, i: int, event: Event) -> bool:
+        if event.kind is EventKind.WORK:
+            return False  # until its warp tells of it
         flying = (self.events[u][j] for u, j, _ in state.flying if u == w and j < i)
         before = [e for e in flying if e.kind is EventKind.ASYNC]
         if event.kind in BEHIND:  # after the MMAs, or the copies, before it
@@ -322,6 +347,10 @@ class Explorer:
             between = self.events[w][j:i]
             return any(x.engine is Engine.TCGEN05_ST and x.kind is EventKind.ASYNC for x in between)
         return e.engine is event.engine
+
+
+def _covers(a, b) -> bool:
+    return a.space == b.space and a.low <= b.low and b.high <= a.high
 
 
 def _meet(a, b) -> bool:

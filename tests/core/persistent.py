@@ -88,16 +88,26 @@ class Alone:
             event = self.events[w][i]
             after = [*explorer._warp(state, w, i, event)]
             leaves = event.kind is EventKind.SYNC and state.inside[w] >= 0
-            if after and (leaves or self._meets_nothing(state, w, i, 0, self._effects(event))):
+            meets = not leaves and not self._meets_nothing(state, w, i, 0, self._effects(event))
+            if after and not meets and not self._ends_write(state, w):
                 self.turn = w
                 return after
             if after:
                 harder.append((w, None, after))
         for w, op, after in harder:
+            if op is None and self._ends_write(state, w):
+                continue
             if after != [None] and self._independent(state, w, op):
                 self.turn = w if w >= 0 else self.turn
                 return after
         return [state for _, _, after in harder for state in after]
+
+    def _ends_write(self, state, w: int) -> bool:
+        """Whether the next step of ``w`` tells of a write by threads that something to come could still meet."""
+        if not self.explorer.tells(w, self.events[w][state.at[w]]):
+            return False
+        mine = (f for f in state.flying if f[0] == w and self.events[w][f[1]].kind is EventKind.WORK)
+        return any(not self._meets_nothing(state, *f, ()) for f in mine)
 
     def _effects(self, event: Event) -> tuple[int, ...]:
         """The barriers that an event touches at once: what an engine does to one comes later."""
