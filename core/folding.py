@@ -23,6 +23,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD105": ("WD204", "WD210"),
     UNCLOSED: (*PHASES, "WD203", "WD207", "WD210", "WD401", "WD409"),  # every use is of one stage
     "WD110": ("WD106", "WD401", "WD402", "WD403"),  # it may be a view of a stage given back
+    "WD114": (*PHASES, "WD410", "WD411"),  # on tiles that one side skips
     "WD201": (*PHASES, "WD210"),
     "WD203": (*PHASES, "WD210"),
     "WD208": ("WD206",),
@@ -31,7 +32,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "WD218": (*PHASES, "WD210"),
     "WD221": ("WD201", *PHASES, "WD210"),  # it says which arrivals count how
     "WD704": ("WD203", "WD703"),  # of a copy that one CTA makes, or waits for, and the other does not
-    "WD705": ("WD205", "WD210", "WD409"),  # who is not counted can be lapped
+    "WD705": (*PHASES, "WD210", "WD409"),  # who is not counted can be lapped
     WRITTEN: ("WD205", "WD206", "WD210", "WD219", "WD409"),
     "WD205": ("WD204", "WD210", "WD219"),
     "WD206": ("WD204", "WD210", "WD219"),
@@ -42,10 +43,8 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 HANG = (
     *(rule for rule in FOLLOWS if rule not in (*DEADLOCKS, "WD210")),
     "WD113",
-    "WD114",
     "WD207",
     "WD220",
-    "WD704",
 )
 FRESH = phase(-1)
 NAMED = 3  # codes that a note names

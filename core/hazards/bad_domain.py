@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from ..clusters import looked_at, runs_in
+from ..clusters import runs_in
 from ..conditions import TESTS
 from ..document import Document, Guard, GuardKind, Loop, Node, Op, Task
 from ..expressions import Integer, Operation, Symbol, evaluate, symbols_of, variables_of
@@ -29,7 +29,7 @@ def check(document: Document) -> Iterator[Finding]:
         for node in loops:
             yield from _domain(t, node, least)
         if len(loops) > 1:
-            ways = list(_ways(document, t))
+            ways = list(_ways(t))
             tile = max(([n for n in way if n.kind == "tile"] for way in ways), key=len)
             if len(tile) > 1:
                 yield _too_many(t, tile, "work-tile loop", "", Severity.ERROR)
@@ -38,12 +38,14 @@ def check(document: Document) -> Iterator[Finding]:
                 yield _too_many(t, row, "domain loop", " one after the other", Severity.ADVICE)
 
 
-def _ways(document: Document, t: Task) -> Iterator[list[Loop]]:
-    """The loops that one warp of ``t`` runs, for each CTA, warp and outcome of conditions: what is in blocks that exclude
-    each other runs in none of these together."""
-    guards = [n for n in walk(t.body) if isinstance(n, Guard)]
-    ctas = range(looked_at(document) if any(g.kind is GuardKind.CTA_RANK for g in guards) else 1)
-    warps = range(t.num_warps if any(g.kind is GuardKind.ELECT_WARP for g in guards) else 1)
+def _ways(t: Task) -> Iterator[list[Loop]]:
+    """The loops that one warp of ``t`` runs, for each CTA, warp and outcome of conditions that blocks with loops name: of
+    blocks that exclude each other one runs."""
+    guards = [
+        n for n in walk(t.body) if isinstance(n, Guard) and any(isinstance(m, Loop) for m in walk(n.body))
+    ]
+    ctas = {g.cta for g in guards if g.kind is GuardKind.CTA_RANK} or {0}
+    warps = {g.warp for g in guards if g.kind is GuardKind.ELECT_WARP} or {0}
     keys = list(dict.fromkeys(g.key for g in guards if g.kind in TESTS))[:KEYS]
     for cta, warp, *outcomes in product(ctas, warps, *((True, False) for _ in keys)):
         yield list(_run_by(t.body, cta, warp, dict(zip(keys, outcomes, strict=True))))

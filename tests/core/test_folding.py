@@ -1,25 +1,30 @@
 """One mistake is one row, and a row for the hang that it makes: what follows is named, not listed."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from warpdraft.core.document import Mbarrier, OpKind
+from warpdraft.core.document import GuardKind, Mbarrier, OpKind
 from warpdraft.core.findings import Finding, Severity
 from warpdraft.core.fixes import fixes_for
 from warpdraft.core.folding import folded
 from warpdraft.core.hazards import HAZARDS
 from warpdraft.core.hazards.examples import (
     acquire,
+    channel,
     commit,
     document,
     fence,
+    guard,
     loop,
     mbar_arrive,
     mbar_wait,
+    queue,
     release,
     ring,
     task,
+    tiles,
     wait,
     work,
 )
@@ -128,3 +133,24 @@ def test_a_commit_in_the_wrong_place_hides_nothing():
         resources=(ring(),),
     )
     assert {"WD105", "WD207"} <= {f.code for f in verify(found).errors}
+
+
+@pytest.mark.parametrize("skipped", ["fill", "release"])
+def test_what_goes_wrong_on_tiles_that_one_side_skips(skipped):
+    """A stage that is not filled there, or is given back without a wait: the predicate is what is wrong."""
+    skip = partial(guard, GuardKind.SKIPPABLE)
+    advance = work("queue", "get_and_advance_work_tile")
+    fill = work("x", "fill")
+    load = loop(acquire("x"), skip(fill) if skipped == "fill" else fill, commit("x"))
+    use = loop(wait("x"), work("x", "read"), release("x"))
+    if skipped == "release":
+        load, use = skip(load), loop(skip(wait("x"), work("x", "read")), release("x"))
+    found = document(
+        "skipped by one",
+        task("load", 0, 1, tiles(load, advance, skip_if="empty")),
+        task("use", 4, 1, tiles(use, advance, skip_if="empty")),
+        resources=(channel("x"), queue()),
+        graph=(),
+    )
+    rows = verify(found).errors
+    assert rows[0].code == "WD114" and {f.code for f in rows[1:]} <= {"WD105", "WD301", "WD302"}
