@@ -161,6 +161,9 @@ class Closure:
                 return False
             if not known:
                 left.extend(self._next(state))
+        races = self.foreseen.execution.races
+        if races.apart & races.crossed:
+            raise Unclosed("what was written as one resource is read as another with other numbers of uses")
         return True
 
     def _seen(self, state: State) -> bool:

@@ -21,7 +21,7 @@ from .sweep import Paused
 SHARED = frozenset(
     (
         *("weight", "channel", "program", "foreseen"),
-        *("bounds", "owners", "places", "plans", "planned", "pieces", "gates"),
+        *("bounds", "owners", "places", "plans", "planned", "pieces", "gates", "crossed", "apart"),
     )
 )  # settled
 CONTAINERS = frozenset((list, dict, set, deque))

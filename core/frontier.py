@@ -92,6 +92,7 @@ class Frontier:
         self.writes = [self._record(e, x) for x in e.races.write]
         self.written = [x is not None for x in e.races.write]
         self.use = list(e.races.use)
+        self.used_as = [x and x.access[4:] for x in e.races.write]
         self.reads = [
             {key: made for key, x in reads.items() if (made := self._record(e, x))} for reads in e.races.reads
         ]

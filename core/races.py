@@ -99,6 +99,10 @@ class Races:
         ] * count  # for which use of its stage the last write was; None: unknown
         self.reads: list[dict[tuple[int, int], Record]] = [{} for _ in range(count)]
         self.copying: set[int] = set()  # streams with arrivals that speak for their cp.async copies alone
+        # segments where the use of one stage was held against that of another, which lies over it, in any execution that
+        # branches off; and those where states were compared (`core.subsumption`) as if that were never done
+        self.crossed: set[int] = set()
+        self.apart: set[int] = set()
 
     def plan(self, accesses: tuple[Access, ...], cta: int) -> bool:
         """Looks up the segments of ``accesses`` by CTA ``cta``; whether all are known."""
@@ -135,8 +139,13 @@ class Races:
                     found = self.use[segment]
                     if access.resource in self.outside:
                         pass  # another kernel may have written it
-                    elif last is None or (found is not None and use is not None and found != use - 1):
+                    elif last is None:
                         self._misread(record, segments, segment, found, use)
+                    elif found is not None and use is not None:
+                        if last.access[4:] != access[4:]:
+                            self.crossed.add(segment)
+                        if found != use - 1:
+                            self._misread(record, segments, segment, found, use)
                     reads_of[segment][w, component] = record
                 else:
                     for read in reads_of[segment].values():

@@ -339,7 +339,9 @@ class Comparison:
         a, b = self.one.use[i], self.two.use[j]
         self.need((a is None) == (b is None))
         if a is not None and b is not None:
-            self.need(b == a + self.uses[i])
+            writer = self.one.used_as[i]
+            self.need(b == a + self.use_shift(*writer))
+            self.need(i not in self.mixed or writer == self.two.used_as[j])
 
     def kept(self, x: tuple | None, y: tuple | None) -> None:
         self.need((x is None) == (y is None))
@@ -365,9 +367,9 @@ class Comparison:
             self.value(self.n + b, g, commits[self.to[b]])
 
     def segments(self) -> list[int]:
-        """The counterpart of each byte segment (-1: it has none), and by how much its uses move."""
+        """The counterpart of each byte segment (-1: it has none), and those that lie under uses that move apart."""
         bounds, number = self.e.races.bounds, self.other.races.places
-        to, self.uses = [], []
+        to, self.mixed = [], set()
         for i, own in enumerate(self.e.races.owners):
             turning = [o for o in own if self.stage(*o[:3]) != o[1]]
             uses = {self.use_shift(*o[:3]) for o in own if (o[0], "full") in self.machine.first}
@@ -381,9 +383,15 @@ class Comparison:
                     )
                     low, high = bounds[i]
                     found = number.get((space, low + move, high + move), -1)
-            to.append(found if len(uses) <= 1 else -1)
-            self.uses.append(next(iter(uses), 0))
+            if len(uses) > 1:
+                self.mixed.add(i)
+                found = found if self.apart(i) else -1
+            to.append(found)
         return to
+
+    def apart(self, segment: int) -> bool:
+        """Whether the uses of the resources that lie over a segment may move by different amounts."""
+        return False
 
     def use_shift(self, resource: str, stage: int, cta: int) -> int:
         moved = self.moved.get((resource, cta))

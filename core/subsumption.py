@@ -149,6 +149,11 @@ class _Coverage(Comparison):
             (_, _, g), (_, _, h) = self.one.landing[b], self.two.landing[to]
             self.places.add(((self.n + b, g + 1),), ((self.n + to, h + 1),), None)
 
+    def apart(self, segment: int) -> bool:
+        """Where no read asks for a use of one and finds one of another: whoever compares sees to that in the end."""
+        self.e.races.apart.add(segment)
+        return True
+
     # -- accesses -------------------------------------------------------------------------------------------------------
     def kept(self, x: tuple | None, y: tuple | None) -> None:
         if y is not None:  # else all know its end
