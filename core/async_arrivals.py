@@ -94,10 +94,18 @@ def told(run: Execution, x: Record | Note, base: Clock) -> bool:
     they tell themselves: the system arrives for their cp.async copies, and releases nothing else (PTX ISA,
     cp.async.mbarrier.arrive)."""
     access = getattr(x, "access", None)
-    if access is None or not access.write:
-        return True
-    events = run.program.streams[x.stream].events[x.index : base[x.stream]]
-    return any(e.kind in TELLING and (e.kind, e.engine) != BY_SYSTEM for e in events)
+    return access is None or not access.write or telling(run, x, base[x.stream]) > 0
+
+
+def telling(run: Execution, x: Record | Note, until: int) -> int:
+    """The place of the first event, up to ``until``, by which the warp of ``x`` tells of what its threads have done; 0 if it
+    has not."""
+    events = run.program.streams[x.stream].events
+    for place in range(x.index, until):
+        event = events[place]
+        if event.kind in TELLING and (event.kind, event.engine) != BY_SYSTEM:
+            return place + 1
+    return 0
 
 
 def _first_behind(commits: Sequence[Commit], j: int) -> int:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
-from .async_arrivals import arrivals_of, covering
+from .async_arrivals import arrivals_of, covering, telling
 from .audience import Askers, Audience
 from .clocks import Execution
 from .counterparts import KNOWN
@@ -86,6 +86,7 @@ class Frontier:
             ("", w): e.fencing.after[w] for w in self.entering if w in e.fencing.after
         } | e.maps.fences
         self.touched = {w: since for w, since in e.fencing.touched.items() if w in self.active}
+        self.copying = frozenset(e.races.copying)
         self.holds = [self._holding(e, s) for s in range(len(e.races.write))] if e.allocations.watched else []
         self.allocations = {w: self._record(e, x) for w, x in e.allocations.last.items()}
         self.relinquished = frozenset(e.allocations.relinquished)
@@ -208,6 +209,10 @@ class Frontier:
         if x is None:
             return None
         low = self._low_of(self.askers.resources.get(x.access.resource) if self.askers else None)
+        index, untold = x.index, False
+        if x.component == SYNC and x.access.write and x.stream in self.copying:
+            index = telling(e, x, e.at[x.stream]) or index
+            untold = index == x.index
         fence: int | None = KNOWN
         if x.event.engine in GENERIC and x.access.resource in e.races.proxied:
             fence = e.races.fence_after(x)
@@ -219,7 +224,7 @@ class Frontier:
         commits = tuple(sorted(covering(e, x))) if x.component in BY_ARRIVAL or copies else ()
         done = (
             (x.component >= 0 and low[x.component] >= x.value)
-            or (x.component == SYNC and low[x.stream] >= x.index)
+            or (x.component == SYNC and low[x.stream] >= index and not untold)
             or any(low[e.n + b] >= g for b, g in commits)
         )
         done = done and not (
@@ -231,8 +236,8 @@ class Frontier:
             return None
         late = copies or x.access.resource in e.races.outside
         behind = e.races.fenced_behind(x) if late and fence != KNOWN else frozenset()
-        what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind
-        return x.stream, x.index, x.component, x.value, fence, commits, what
+        what = x.event.op, x.event.engine, x.access.write, x.access.resource, x.event.lane, behind, untold
+        return x.stream, index, x.component, x.value, fence, commits, what
 
 
 def amounts(e: Execution) -> tuple[int, ...]:

@@ -235,7 +235,7 @@ class Comparison:
                 self.need(one.at[w] == two.at[w])
         self.heard()
         self.need(one.touched == two.touched and one.fences.keys() == two.fences.keys())
-        self.need(one.relinquished == two.relinquished)
+        self.need(one.relinquished == two.relinquished and one.copying == two.copying)
         for (of, w), (index, base) in one.fences.items():
             self.value(w, index, two.fences[of, w][0])
             self.clock(base, two.fences[of, w][1], skip=w)

@@ -379,7 +379,7 @@ class TestParts:
         settled += " cluster joined unfinished exits_order requests increases"  # of registers: not in loops
         assert set(vars(execution)) == {*known.split(), *settled.split()}
         races = "write reads use bounds plans planned pieces gates proxied outside execution found unfenced misread"
-        races += " tensor held maps owners places crossed apart"
+        races += " tensor held maps owners places crossed apart copying"
         assert set(vars(execution.races)) == set(races.split())
 
     def test_the_limits_are_said(self):
