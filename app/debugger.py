@@ -21,6 +21,7 @@ from .views.words import node_text
 PLAIN = "works"  # what is said of an event that touches no bytes
 MOST_STEPS = 30_000  # of one walk
 DEADLOCKS = ("WD301", "WD302")
+Ops = frozenset[tuple[int | None, str]]  # (stream, op)
 WAITS = (
     EventKind.WAIT,
     EventKind.GROUP_WAIT,
@@ -137,7 +138,7 @@ class Debugger:
         self.go(0)
         named = [(self._stream_named(step.agent.partition("/")[0]), step) for step in finding.witness]
         last: dict[int, int] = {}
-        kept = frozenset(step.op for step in finding.witness if step.marked)  # that are to be on their way
+        kept = frozenset((w, step.op) for w, step in named if step.marked)  # that are to be on their way
         for stream, step in named:
             if stream is not None and (found := self._find(stream, step.op, step.at)):
                 last[stream] = max(last.get(stream, 0), found[-1])
@@ -161,9 +162,9 @@ class Debugger:
         events = self.streams[stream].events
         return [i for i, event in enumerate(events) if event.op == op and iteration(event) == at]
 
-    def _reach(self, stream: int, step: Step, last: dict[int, int], kept: frozenset[str]) -> bool:
+    def _reach(self, stream: int, step: Step, last: dict[int, int], kept: Ops) -> bool:
         """Move ``stream`` past the next event of ``step``; False where it is not there, or what it needs cannot happen.
-        Operations of the ops ``kept`` end only where nothing else helps."""
+        Operations of ``kept`` end only where nothing else helps."""
         places = self._find(stream, step.op, step.at)
         target = next((i for i in places if i >= self.state.at[stream]), None)
         if target is None:
@@ -182,8 +183,9 @@ class Debugger:
                 return self.state.at[stream] == target  # the witness ends in front of what blocks
         return False
 
-    def _is_of(self, move: Move, ops: frozenset[str]) -> bool:
-        return move.flight is not None and self.stepper.event_of(move.flight).op in ops
+    def _is_of(self, move: Move, ops: Ops) -> bool:
+        flight = move.flight
+        return flight is not None and (flight.stream, self.stepper.event_of(flight).op) in ops
 
     def _fair(self) -> Move | None:
         """The next agent's move, in turn: warps and engines alike."""

@@ -293,7 +293,9 @@ class Execution:
         for w, j, base, again in self.waits[b]:
             if clock[w] < j:
                 kind = "stale" if again else "overrun"
-                self.report(kind, b, generation - 1, w, j, log[-1][:2], base, clock=tuple(clock))
+                self.report(
+                    kind, b, generation - 1, w, j, log[-1][:2], base, clock=joined(clock, self.cumul[b])
+                )
         if clock[mine] < generation:
             clock = list(joined(clock, self.cumul[b]))
         clock[mine] = generation + 1

@@ -29,8 +29,20 @@ def examine(run: Run) -> Iterator[Finding]:
         if engine is not Engine.BULK_STORE or w in stuck:
             continue
         read = run.execution.base[w][run.execution.channel[w, engine] + 1]
-        if groups.committed > read or groups.open:
-            yield _finding(run, w, groups.committed - read, groups.open)
+        left = _reading(run, w, groups.committed, read) if groups.committed > read else 0
+        if left or groups.open:
+            yield _finding(run, w, left, groups.open)
+
+
+def _reading(run: Run, w: int, committed: int, read: int) -> int:
+    """How many of the ``committed`` groups of stream ``w``, but for the first ``read`` ones, have a store in them."""
+    found, group = set(), committed
+    for e in reversed(run.program.streams[w].events):
+        if e.engine is Engine.BULK_STORE and e.kind is EventKind.GROUP_COMMIT:
+            group -= 1
+        elif e.engine is Engine.BULK_STORE and e.kind is EventKind.ASYNC:
+            found.add(group)
+    return sum(read <= group < committed for group in found)
 
 
 def _unawaited(run: Run) -> dict[str, tuple[int, int, int]]:
