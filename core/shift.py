@@ -276,8 +276,8 @@ class Comparison:
         self.need((b in one.landing) == (to in two.landing))
         if b in one.landing:
             (w, j, g), (u, k, h) = one.landing[b], two.landing[to]
-            self.need(w == u)
-            self.value(w, j, k)
+            if w == u:  # whose copy came last may take turns, where several fill one stage
+                self.value(w, j, k)
             self.value(self.n + b, g, h)
 
     def cumulative(self, b: int, to: int) -> None:

@@ -4,6 +4,7 @@ proved for all trip counts."""
 from collections.abc import Callable
 
 import pytest
+from forms_of_kernels import KERNELS
 from forms_of_reports import REPORTS
 from more_forms_of_reports import MORE
 from witnesses import check_witnesses
@@ -18,7 +19,9 @@ CUT_SHORT = (
 
 
 @pytest.mark.parametrize(
-    ("report", "name", "expected", "build"), (*REPORTS, *MORE), ids=lambda v: v if isinstance(v, str) else ""
+    ("report", "name", "expected", "build"),
+    (*REPORTS, *MORE, *KERNELS),
+    ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_form(report: str, name: str, expected: str, build: Callable[[], Document]) -> None:
     document = build()
