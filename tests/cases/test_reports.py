@@ -12,10 +12,7 @@ from witnesses import check_witnesses
 from warpdraft.core import Document, verify
 
 MOST_WRONG = 6  # rules that one mistake may break
-CUT_SHORT = (
-    "fb-triton#783",
-    "FlashAttention-3",
-)  # phases that nobody orders: a witness shows one way of many
+CUT_SHORT = ("FlashAttention-3",)  # phases that nobody orders: a witness shows one way of many
 
 
 @pytest.mark.parametrize(
