@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..async_arrivals import committed
-from ..document import OpKind
+from ..document import Document, OpKind
 from ..findings import Finding
 from ..program import BarrierKind, Event, EventKind, Stream
 from ..races import ARRIVING, Record
 from ..run import Run, places_before
-from ..tree import ops_of
+from ..tree import made_once, ops_of
 from .base import Hazard, error, listed, unique
 from .examples import buffer, document, op, task, work
 from .places import where
@@ -41,8 +41,14 @@ def examine(run: Run) -> Iterator[Finding]:
 
 def _met_in_prologue(run: Run) -> bool:
     """Whether the prologue initialises mbarriers: then the cluster meets behind that, before the tasks start."""
-    own = {o.target for task in run.document.tasks for o in ops_of(task) if o.kind is OpKind.MBARRIER_INIT}
+    own = _initialised(run.document)
     return any(b.kind is BarrierKind.MBARRIER and b.resource not in own for b in run.program.barriers)
+
+
+@made_once
+def _initialised(document: Document) -> frozenset[str]:
+    """The mbarriers that the schedule itself initialises."""
+    return frozenset(o.target for t in document.tasks for o in ops_of(t) if o.kind is OpKind.MBARRIER_INIT)
 
 
 def _hasty_touches(run: Run) -> Iterator[Touch]:

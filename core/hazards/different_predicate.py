@@ -12,12 +12,13 @@ from .examples import acquire, channel, commit, document, guard, loop, queue, re
 from .places import has_pipeline
 
 CODE, NAME = "WD114", "different-predicate"
+PEEKS = (OpKind.TRY_ACQUIRE, OpKind.TRY_WAIT)
 Predicates = frozenset[str]  # empty: no tile is skipped
 
 
 def check(document: Document) -> Iterator[Finding]:
     """Pipelines that tasks use under different predicates. A block of `when_false` of a predicate skips like `skippable`.
-    Auxiliary works ask nothing of a pipeline, wherever they stand."""
+    Auxiliary works and peeks ask nothing of a pipeline, wherever they stand."""
     names = {n.skip_if for t in document.tasks for n in walk(t.body) if isinstance(n, Loop) and n.skip_if}
     used: dict[str, dict[str, dict[Predicates, str]]] = {}  # pipeline -> task -> predicates -> first op
     for found in placed(document):
@@ -33,7 +34,8 @@ def check(document: Document) -> Iterator[Finding]:
 
 def _uses_pipeline(document: Document, op: Op) -> bool:
     called = find_work(find_resource(document, op.target), op.work) if op.kind is OpKind.WORK else None
-    return has_pipeline(document, op.target) and not (called and called.auxiliary)
+    asks = op.kind not in PEEKS and not (called and called.auxiliary)
+    return asks and has_pipeline(document, op.target)
 
 
 def _skipped_by(found: Placed, names: set[str]) -> Predicates:

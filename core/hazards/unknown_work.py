@@ -114,10 +114,11 @@ def _outside(document: Document, place: Placed) -> tuple[str, str] | None:
         if offset < 0 or count < 0 or offset + count > size:
             name = f"{op.target}.{op.work}"
             return f"{name} touches [{offset}, {offset + count}) of a stage of {size}", f"[0, {size})"
-    elected = any(isinstance(n, Guard) and n.kind is GuardKind.ELECT_WARP for n in place.parents)
-    if footprint.kind == "ranges" and len(ranges) < place.task.num_warps and not elected:
+    elected = [n.warp for n in place.parents if isinstance(n, Guard) and n.kind is GuardKind.ELECT_WARP]
+    last = elected[0] if elected else place.task.num_warps - 1
+    if footprint.kind == "ranges" and len(ranges) <= last:
         return (
-            f"{op.target}.{op.work} has ranges for {len(ranges)} of {place.task.num_warps} warps",
+            f"{op.target}.{op.work} has ranges for {len(ranges)} of {place.task.num_warps} warps, and warp {last} does it",
             "a range for each warp",
         )
     return None

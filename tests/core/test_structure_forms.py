@@ -7,6 +7,7 @@ import pytest
 from warpdraft.core.document import (
     Document,
     Edge,
+    Footprint,
     GuardKind,
     Mbarrier,
     OpKind,
@@ -23,6 +24,7 @@ from warpdraft.core.hazards.examples import (
     channel,
     commit,
     document,
+    elect,
     group_commit,
     group_wait,
     guard,
@@ -137,6 +139,20 @@ def test_a_parity_is_one_bit(parity, kind):
         "parity", task("t", 0, 1, arrive, *waits, look), mbarriers=(Mbarrier("m", 1),), symbols=()
     )
     assert ("WD109" in errors(found)) == (parity not in (0, 1))
+
+
+@pytest.mark.parametrize(("warp", "wrong"), [(0, False), (1, False), (3, True)])
+def test_an_elected_warp_has_a_range(warp, wrong):
+    part = Work("fill", "producer", footprint=Footprint("ranges", ranges=((0, 512), (512, 512))))
+    fill = (acquire("x"), elect(work("x", "fill"), warp=warp), commit("x"))
+    x = channel("x")
+    found = document(
+        "ranges",
+        task("load", 0, 4, loop(*fill)),
+        task("use", 4, 1, USE),
+        resources=(replace(x, works=(part, *x.works[1:])),),
+    )
+    assert ("WD109" in errors(found)) == wrong
 
 
 # -- WD101 and WD103: an undeclared use is one mistake ----

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, Resource, Space, Work
+from warpdraft.core.document import Edge, Engine, GuardKind, NamedBarrier, OpKind, Resource, Space, Work
 from warpdraft.core.expressions import Symbol
 from warpdraft.core.findings import Severity
 from warpdraft.core.hazards.examples import (
@@ -19,6 +19,7 @@ from warpdraft.core.hazards.examples import (
     group_wait,
     guard,
     loop,
+    op,
     queue,
     release,
     ring,
@@ -107,6 +108,19 @@ def test_auxiliary_works_stand_in_skipped_tiles_too():
             ),
             task("use", 4, 1, tiles(guard(GuardKind.SKIPPABLE, USE), ADVANCE, skip_if="a")),
             resources=(x, queue()),
+            graph=(),
+        )
+        assert ("WD114" in codes(schedule)) == bad
+
+
+def test_peeks_stand_in_skipped_tiles_too():
+    look = op(OpKind.TRY_WAIT, "x")
+    for early, bad in ((look, False), (wait("x"), True)):
+        schedule = document(
+            "peeks",
+            task("load", 0, 1, tiles(guard(GuardKind.SKIPPABLE, FILL), ADVANCE, skip_if="a")),
+            task("use", 4, 1, tiles(early, guard(GuardKind.SKIPPABLE, USE), ADVANCE, skip_if="a")),
+            resources=(channel("x"), queue()),
             graph=(),
         )
         assert ("WD114" in codes(schedule)) == bad
