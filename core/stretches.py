@@ -8,7 +8,7 @@ compute or count do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -120,6 +120,8 @@ class Stretch:
         events = walk.stream.events
         start = len(events)
         walk.block(self.nodes)
+        if walk.machine.terse:
+            events[start:] = _without_repeats(events[start:], walk.machine.noted)
         parts = []
         for e in events[start:]:
             lap = self.asks.get(e.op, -1) if e.kind in ASKING else -1
@@ -129,6 +131,25 @@ class Stretch:
         moves = ((c, walk.cursor.get(c, 0) - use) for (c, _, _), use in zip(self.cursors, uses, strict=True))
         moved = tuple((c, step) for c, step in moves if step)
         return Made(tuple(parts), moved, tuple((n, walk.works.views.get(n)) for n in self.writes))
+
+
+def _without_repeats(events: Sequence[Event], noted: Container[str]) -> list[Event]:
+    """``events`` without reads of the bytes that the event just before reads: nothing passes between the two, so that no
+    other warp is before or behind one of them alone."""
+    kept: list[Event] = []
+    for event in events:
+        last = kept[-1] if kept else None
+        if (
+            last is not None
+            and event.kind is last.kind is EventKind.WORK
+            and event.accesses == last.accesses
+            and event.lane == last.lane
+            and not any(a.write for a in event.accesses)
+            and event.op not in noted
+        ):
+            continue
+        kept.append(event)
+    return kept
 
 
 def parts_of(walk: WarpWalk, nodes: Sequence[Node]) -> tuple[Node | Stretch, ...]:
